@@ -46,9 +46,6 @@ from spmopt.core.errors import InputError as InputError
 from spmopt.core.errors import ScheduleError as ScheduleError
 from spmopt.core.errors import SpmoptError as SpmoptError
 from spmopt.core.instance import Instance as Instance
-from spmopt.core.instance import Mode as Mode
-from spmopt.core.instance import Operand as Operand
-from spmopt.core.instance import Operation as Operation
 from spmopt.core.instance import Tensor as Tensor
 from spmopt.core.instance import TensorKind as TensorKind
 from spmopt.core.machine import Area as Area
@@ -58,6 +55,9 @@ from spmopt.core.machine import Machine as Machine
 from spmopt.core.machine import SystolicArray as SystolicArray
 from spmopt.core.objective import Objective as Objective
 from spmopt.core.objective import register_objective as register_objective
+from spmopt.core.operation import Mode as Mode
+from spmopt.core.operation import Operand as Operand
+from spmopt.core.operation import Operation as Operation
 from spmopt.core.placement import Buffer as Buffer
 from spmopt.core.placement import Placed as Placed
 from spmopt.core.placement import Placement as Placement

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Mode, Operand, Operation
+from spmopt.core.instance import Instance
 from spmopt.core.machine import Bank, Energy
+from spmopt.core.operation import Mode, Operand, Operation
 from spmopt.core.schedule import Moves, Schedule
 from tests.banked import with_these
 from tests.verifier.builders import LOAD, machine, schedule, tensor

@@ -19,8 +19,9 @@ from math import lcm, prod
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Mode, Operand
+from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.operation import Mode, Operand
 from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.core.table import Bools, Ints
 from tests import brute_force_moves as one

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from spmopt.core.instance import Instance, Operand, Operation
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Operand, Operation
 
 
 class State(NamedTuple):

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
+from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
+from spmopt.core.operation import Mode, Operand, Operation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ortools.sat.python import cp_model
 
 from formulations.joint.facts import JointFacts, ResidencyInterval
-from spmopt.core.instance import Operand
+from spmopt.core.operation import Operand
 from spmopt.core.schedule import Command
 
 Literal: TypeAlias = cp_model.BoolVarT

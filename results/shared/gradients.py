@@ -52,9 +52,10 @@ from numpy.typing import NDArray
 from results.shared.common import Row, Study, Tables, in_percent, points, tabulated, texts
 from results.shared.plots import bar_panels
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance, Operation
+from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.operation import Operation
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Operation, TensorKind
+from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.operation import Operation
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier.durations import per_step

@@ -7,7 +7,8 @@ from collections.abc import Collection
 import numpy as np
 
 from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
-from spmopt.core.instance import Instance, Mode, Operation
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Mode, Operation
 from spmopt.core.table import Ints
 
 SEVERAL_MODES = "every operation runs in its first mode that fits the scratchpad"

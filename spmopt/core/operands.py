@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from operator import mul
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
+from spmopt.core.operation import Mode, Operation
 from spmopt.core.table import Bools, Ints
-
-if TYPE_CHECKING:
-    from spmopt.core.instance import Mode, Operation
 
 READ, WRITE, UPDATE = 0, 1, 2
 FIGURES = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")

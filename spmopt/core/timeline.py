@@ -12,9 +12,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Mode, Operand, Operation
+from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
 from spmopt.core.operands import FIGURES, READ, UPDATE, WRITE, ModeTable, ranges
+from spmopt.core.operation import Mode, Operand, Operation
 from spmopt.core.schedule import Steps
 from spmopt.core.table import Bools, Ints
 

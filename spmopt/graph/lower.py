@@ -6,15 +6,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import (
-    STREAMED,
-    Instance,
-    Mode,
-    Operation,
-    Tensor,
-    TensorKind,
-)
+from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
+from spmopt.core.operation import STREAMED, Mode, Operation
 from spmopt.core.order import hazards
 from spmopt.graph import operators
 from spmopt.graph.cycles import access_cycles, compute_cycles

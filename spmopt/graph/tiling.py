@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spmopt.core.instance import STATIONARY, Operand
 from spmopt.core.machine import Machine
+from spmopt.core.operation import STATIONARY, Operand
 from spmopt.graph.operators.spec import Gemm
 
 

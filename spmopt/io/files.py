@@ -18,9 +18,10 @@ from typing import Any, Self, TypeVar, get_type_hints
 from spmopt import __version__
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import kind_of_file
-from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
+from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Area, Machine
 from spmopt.core.objective import REPLAY
+from spmopt.core.operation import Mode, Operand, Operation
 from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
 from spmopt.io.codec import Json, decode, encode, joined, record_schema, require_fields

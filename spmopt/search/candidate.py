@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from spmopt.core.instance import Instance, Mode
+from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.operation import Mode
 from spmopt.graph.cycles import access_cycles
 from spmopt.hardware.machines import override
 from spmopt.hardware.scratchpad import bases_of

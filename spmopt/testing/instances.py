@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor, TensorKind
+from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Energy, Machine
+from spmopt.core.operation import Mode, Operand, Operation
 
 WHOLE_RATES = ((1, 1), (1, 2), (1, 3))
 """(bytes per second, clock) with whole cycles a byte."""

@@ -16,17 +16,10 @@ from typing import cast
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
-from spmopt.core.instance import (
-    STATIONARY,
-    STREAMED,
-    Instance,
-    Mode,
-    Operation,
-    Tensor,
-    TensorKind,
-)
+from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective, energy_objective
+from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operation
 from spmopt.core.order import other_order
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Plan, Schedule

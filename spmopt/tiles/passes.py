@@ -22,8 +22,9 @@ from typing import TypeVar
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import STATIONARY, STREAMED, Instance, Mode, Operation, Tensor, TensorKind
+from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
+from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operation
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 from spmopt.tiles.layer import Layer, Tile, TileGrid

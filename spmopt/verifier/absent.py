@@ -8,7 +8,8 @@ of whole tensors (PROBLEM.md, section 2) nothing of it is.
 
 from __future__ import annotations
 
-from spmopt.core.instance import Instance, Mode, Operation
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Mode, Operation
 
 
 def never_resident(instance: Instance) -> set[tuple[int, int]]:

@@ -29,7 +29,8 @@ from math import ceil
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, Mode
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Mode
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from spmopt.analysis import Analysis
 from spmopt.assemble import assemble
-from spmopt.core.instance import STREAMED, Instance, Mode, Operation, Tensor, TensorKind
+from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
+from spmopt.core.operation import STREAMED, Mode, Operation
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies import belady, stream

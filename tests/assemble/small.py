@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
+from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
+from spmopt.core.operation import Mode, Operand, Operation
 from spmopt.core.schedule import Command, Commands, Plan, Residency, Steps, Stores
 from spmopt.core.timeline import Timeline, timeline
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
-from spmopt.core.instance import STREAMED, Instance, Operation
+from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes, unfit
+from spmopt.core.operation import STREAMED, Operation
 from spmopt.io.files import write_instance
 from tests.cli.run import Run
 from tests.cli.test_failures import refused

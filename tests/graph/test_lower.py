@@ -3,8 +3,9 @@
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import STATIONARY, STREAMED, Instance, Operand, TensorKind
+from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import Machine
+from spmopt.core.operation import STATIONARY, STREAMED, Operand
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.ir import Graph, Node, Value
 from spmopt.graph.lower import lower

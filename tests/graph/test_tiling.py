@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.core.instance import STATIONARY, Operand
 from spmopt.core.machine import Machine
+from spmopt.core.operation import STATIONARY, Operand
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiling import Tiling, tile
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import STREAMED, Instance, Mode, Operation, Tensor
+from spmopt.core.instance import Instance, Tensor
+from spmopt.core.operation import STREAMED, Mode, Operation
 from spmopt.hardware.machines import load_machine
 from spmopt.io.document import write_text
 from spmopt.io.files import (

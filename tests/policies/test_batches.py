@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
+from spmopt.core.instance import Instance, Tensor
+from spmopt.core.operation import Mode, Operand, Operation
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies.double_buffer.batches import batches
 from tests.policies.owed import random_instances

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from spmopt.assemble import derive_commands, step_cycles
-from spmopt.core.instance import Instance, Mode
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Mode
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import STATIONARY, Instance, Mode
+from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.objective import TRAFFIC
+from spmopt.core.operation import STATIONARY, Mode
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies import belady, lru, stream

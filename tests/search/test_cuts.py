@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from formulations.residency import fluid
 from spmopt.core.errors import InputError
-from spmopt.core.instance import STATIONARY, STREAMED, Instance, Operand
+from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
+from spmopt.core.operation import STATIONARY, STREAMED, Operand
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
-from spmopt.core.instance import STATIONARY, Instance
+from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
+from spmopt.core.operation import STATIONARY
 from spmopt.core.result import LARGEST_TOLERANCE, WHOLE_TENSORS, ClassBound, Outcome, Status
 from spmopt.core.schedule import Residency, Stores
 from spmopt.core.scheduler import Request

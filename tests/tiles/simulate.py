@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.core.instance import Instance, Operation
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Operation
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import TileGrid

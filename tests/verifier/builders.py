@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spmopt.core.instance import STREAMED, Mode, Operand, Operation, Tensor
+from spmopt.core.instance import Tensor
 from spmopt.core.machine import Machine
+from spmopt.core.operation import STREAMED, Mode, Operand, Operation
 from spmopt.core.schedule import Command, Commands, Placements, Residency, Schedule, Steps
 
 LOAD, STORE, IN, OUT = Command.LOAD, Command.STORE, Command.STREAM_IN, Command.STREAM_OUT

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from spmopt.core.instance import STATIONARY, STREAMED, Instance, Operand, Operation, Tensor
+from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
+from spmopt.core.operation import STATIONARY, STREAMED, Operand, Operation
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from tests.verifier.builders import IN, LOAD, OUT, STORE, machine, operation, schedule, tensor

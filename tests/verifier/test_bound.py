@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
-from spmopt.core.instance import STATIONARY, STREAMED, Instance, Operand, Operation, Tensor
+from spmopt.core.instance import Instance, Tensor
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
+from spmopt.core.operation import STATIONARY, STREAMED, Operand, Operation
 from spmopt.core.result import Certificate
 from spmopt.verifier import bound, verify
 from tests.brute_force import optimum

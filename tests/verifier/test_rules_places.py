@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spmopt.core.instance import Mode, Operand
+from spmopt.core.operation import Mode, Operand
 from spmopt.core.schedule import Command
 from spmopt.verifier import verify
 from tests.verifier.builders import schedule

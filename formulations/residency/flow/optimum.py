@@ -13,7 +13,8 @@ from formulations.residency.flow.plan import kept_plan
 from formulations.residency.flow.savings import SavingIntervals, spare_units
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_cost
-from spmopt.core.instance import Instance, Operation
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Operation
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Mode, Operand
+from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.operation import Mode, Operand
 from spmopt.core.schedule import BankRows, Plan, Residency, Steps, Stores
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Move, Rules, State

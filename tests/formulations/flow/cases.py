@@ -8,8 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance, Operand
+from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC, Objective
+from spmopt.core.operation import Operand
 from tests.strategies import instances, pages, random_instance
 
 DEAR_STORES = Objective(name="w", unit="x", dram_in_byte=Fraction(2, 3), dram_out_byte=Fraction(5))

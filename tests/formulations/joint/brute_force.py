@@ -14,7 +14,8 @@ from itertools import permutations, product
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Mode, Operand
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Mode, Operand
 from spmopt.core.schedule import Command, Commands, Placements, Residency, Schedule, Steps
 from spmopt.core.table import Ints
 from spmopt.verifier import verify

@@ -1,0 +1,79 @@
+"""Operations: what they read and write, and the modes in which they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spmopt.core.errors import InputError
+from spmopt.core.units import require_small
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """How a mode uses one operand.
+
+    ``passes``: how often its non-resident part crosses the DRAM boundary. ``stationary``:
+    resident in full while the operation runs, never streamed.
+    """
+
+    passes: int = 1
+    stationary: bool = False
+
+    def __post_init__(self) -> None:
+        if self.passes < 1:
+            raise InputError("operand: passes must be at least 1")
+        require_small("operand", "the number of passes", self.passes)
+
+
+STREAMED = Operand()
+STATIONARY = Operand(stationary=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """One way to run an operation; ``operands`` follow ``Operation.tensors``."""
+
+    compute_cycles: int
+    operands: tuple[Operand, ...]
+    scratch_bytes: int = 0
+    macs: int = 0
+    spm_read_bytes: int = 0
+    spm_write_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        counts = (self.compute_cycles, self.scratch_bytes, self.macs)
+        spm = (self.spm_read_bytes, self.spm_write_bytes)
+        if min(*counts, *spm) < 0:
+            raise InputError("mode: cycles, bytes and macs must not be negative")
+        require_small("mode", "a number of cycles, bytes or macs", max(*counts, *spm))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """An operation: tensors by index into ``Instance.tensors``, at least one mode.
+
+    A tensor in both ``reads`` and ``writes`` is updated in place; one in ``writes`` only is
+    overwritten (a blind write). ``predecessors`` are indices of operations.
+    """
+
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    modes: tuple[Mode, ...]
+    predecessors: tuple[int, ...] = ()
+    kind: str = ""
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The operands: those read, then those only written."""
+        return self.reads + tuple(t for t in self.writes if t not in self.reads)
+
+    def __post_init__(self) -> None:
+        for what, ids in (("reads", self.reads), ("writes", self.writes)):
+            if len(set(ids)) != len(ids):
+                raise InputError(f"operation {self.name}: {what} a tensor twice; name it once")
+        if not self.modes:
+            raise InputError(f"operation {self.name}: has no mode")
+        operands = len(self.tensors)
+        if any(len(mode.operands) != operands for mode in self.modes):
+            raise InputError(f"operation {self.name}: a mode must list {operands} operands")

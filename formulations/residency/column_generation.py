@@ -226,8 +226,9 @@ class ColumnGeneration:
         span = Span(decided=settings.width, overlap=effort.overlap, part=effort.part)
         before, used = np.inf, PathColumns.empty()
         for turn in range(settings.sweeps):
-            for count, rates in stages:
-                prices, columns = self._ascend(count, prices, rates, effort.samples)
+            for stage, (count, rates) in enumerate(stages, 1):
+                samples = effort.samples if stage == len(stages) else 0
+                prices, columns = self._ascend(count, prices, rates, samples)
                 self.offer_prices(prices)
             self._note(0)
             if prices is None or not len(columns) or self.gap <= tolerance or self._late():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import (
+    AT_ACCESS,
     DIRTY,
     ColumnKind,
     PathColumns,
@@ -16,12 +18,13 @@ from formulations.residency.program.columns import (
     of_kind,
 )
 from formulations.residency.windows.intervals import WindowIntervals
-from formulations.residency.windows.window import CarriedBytes
+from formulations.residency.windows.window import CarriedBytes, KeptBytes
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 
 _ENTERING = (ColumnKind.LOAD, ColumnKind.CLEAN)
 _HOLDING = (ColumnKind.HOLD_DIRTY, ColumnKind.HOLD_CLEAN)
+_COMING_CLEAN = (ColumnKind.HOLD_CLEAN, *_ENTERING)
 _LEAST_BYTES = 1e-6
 
 
@@ -65,12 +68,34 @@ class State:
         or was stored and then left.
     """
 
-    def __init__(self, intervals: RankedIntervals) -> None:
-        self.intervals, self.step = intervals, 0
+    def __init__(self, intervals: RankedIntervals, step: int = 0) -> None:
+        self.intervals, self.step = intervals, step
         self.dirty, self.clean, self.final = np.zeros((3, intervals.step.size))
         self.open = self.last = np.empty(0, np.int64)
         self.parcels = NOTHING
         self._done: list[Amounts] = []
+
+    @classmethod
+    def at(cls, intervals: RankedIntervals, step: int, amounts: Amounts) -> tuple[Self, Amounts]:
+        """Take what ``amounts`` of all steps leave on chip before one; with what comes later."""
+        state, columns = cls(intervals, step), amounts.columns
+        kind, access = columns.kind, columns.access
+        final, used = kind == ColumnKind.FINAL, intervals.step[access]
+        event = np.where(kind < len(AT_ACCESS), used, columns.step)
+        before = intervals.previous[access]
+        begun = np.where(final, used < step, (before < 0) | (intervals.step[before] < step))
+        came = np.where(kind == ColumnKind.HOLD_CLEAN, begun, event < step)
+        parcels = np.isin(kind, _COMING_CLEAN) & came & (used >= step)
+        later = (event >= step) & ~parcels
+        newer = later & begun & np.isin(kind, DIRTY)
+        state.parcels = amounts.take(parcels)
+        state._done.append(amounts.take(~parcels & ~later))
+        np.add.at(state.clean, access[parcels], amounts.size_bytes[parcels])
+        for held, some in ((state.dirty, newer & ~final), (state.final, newer & final)):
+            np.add.at(held, access[some], amounts.size_bytes[some])
+        state.open = np.unique(access[parcels | (newer & ~final)])
+        state.last = np.flatnonzero(state.final)
+        return state, amounts.take(later)
 
     def left(self, window: WindowIntervals) -> CarriedBytes:
         """Return the bytes of a window's carriers, and zeros."""
@@ -79,6 +104,18 @@ class State:
         clean[: self.open.size] = self.clean[self.open]
         dirty[self.open.size : window.carriers] = self.final[self.last]
         return CarriedBytes(dirty=dirty, clean=clean)
+
+    def kept(self, window: WindowIntervals) -> KeptBytes:
+        """Return what a window that ends here has to leave."""
+        ends = np.zeros(window.origin.size, bool)
+        ends[window.inner :] = True
+        last = ~ends
+        last[: window.carried] = False
+        return KeptBytes(
+            dirty=np.where(ends, self.dirty[window.origin], 0.0),
+            clean=np.where(ends, self.clean[window.origin], 0.0),
+            final=np.where(last, self.final[window.origin], 0.0),
+        )
 
     def advance(
         self, window: WindowIntervals, columns: PathColumns, use: Usage, amounts: Floats, until: int
@@ -161,8 +198,8 @@ class State:
         """Return all that happens before ``step``, and nothing of what is on chip then."""
         return Amounts.together(NOTHING, *self._done)
 
-    def streamed(self) -> Amounts:
-        """Return what is decided, and what comes after it without anything on chip.
+    def streamed(self, end: int) -> Amounts:
+        """Return what is decided, and what comes then without anything on chip, until ``end``.
 
         Bytes newer than DRAM are stored in the step before ``step``, by the access there if it is
         in that step that they came.
@@ -204,6 +241,7 @@ class State:
                 size_bytes=done.size_bytes,
             )
         rest = needed(intervals)
-        rest = rest.take(intervals.step[rest.access] >= step)
+        used = intervals.step[rest.access]
+        rest = rest.take((used >= step) & (used < end))
         sizes = intervals.size_bytes[rest.access].astype(np.float64)
         return Amounts.together(done, *parts, Amounts(columns=rest, size_bytes=sizes))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from threading import Event
 
 import numpy as np
 
@@ -10,7 +13,7 @@ from formulations.residency.bound.dual import Dual
 from formulations.residency.program.columns import AT_ACCESS, ColumnKind, PathColumns
 from formulations.residency.program.master import room
 from formulations.residency.windows.costs_to_go import CostsToGo
-from formulations.residency.windows.intervals import WindowNumbers
+from formulations.residency.windows.intervals import WindowIntervals, WindowNumbers
 from formulations.residency.windows.state import Amounts, State
 from formulations.residency.windows.window import EndCosts, WindowProgram, window_columns
 from formulations.solver.highs import solve_within
@@ -23,6 +26,8 @@ _OPTIONS: dict[str, bool | int | float | str] = {
     "simplex_strategy": 1,
     "presolve": "off",
 }
+_PART = 10
+"""Windows that are worth a thread of their own."""
 
 
 class ColumnsByStep:
@@ -37,9 +42,12 @@ class ColumnsByStep:
         self.step = columns.step[order].astype(np.int32)
         self.first = np.searchsorted(event[order], np.arange(steps + 1))
 
-    def between(self, begin: int, end: int) -> slice:
+    def between(self, begin: int, end: int) -> PathColumns:
         """Return the columns with their event in [begin, end)."""
-        return slice(int(self.first[begin]), int(self.first[end]))
+        here = slice(int(self.first[begin]), int(self.first[end]))
+        arrays = (self.kind[here], self.access[here], self.step[here])
+        kind, access, step = (each.astype(np.int64) for each in arrays)
+        return PathColumns(kind=kind, access=access, step=step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,49 +88,114 @@ class Sweep:
     ) -> None:
         self.intervals, self.coefficients = dual.intervals, dual.coefficients
         self.pool = ColumnsByStep(self.intervals.steps, self.intervals.step, columns)
-        self.to_go, self.numbers = CostsToGo(dual), WindowNumbers(self.intervals)
-        self.state = State(self.intervals)
-        self.page_bytes, self.tie, self.span = page_bytes, tie, span
-        self._room = room(self.intervals, self.coefficients, page_bytes, margin)
+        self.to_go, self.page_bytes, self.tie, self.span = CostsToGo(dual), page_bytes, tie, span
+        self.room = room(self.intervals, self.coefficients, page_bytes, margin)
 
     def run(self, request: Request) -> Amounts:
-        """Return the bytes of columns; what there was no time for streams."""
-        while self.state.step < self.intervals.steps:
-            if request.remaining_s() <= 0 or not self.advance(request):
-                return self.state.streamed()
-        return self.state.decided()
+        """Return the bytes of columns; what there was no time for streams.
 
-    def advance(self, request: Request) -> bool:
-        """Solve a window; False if it was not solved."""
-        intervals, state, begin = self.intervals, self.state, self.state.step
-        end = min(begin + self.span.decided + self.span.overlap, intervals.steps)
-        pool = self.pool
-        here = pool.between(begin, end)
-        kind, access, step = (x[here].astype(np.int64) for x in (pool.kind, pool.access, pool.step))
-        window = self.numbers.window(
-            begin, end, state.open, state.last, access[kind == ColumnKind.LOAD]
+        Each thread decides a part of the steps, as if nothing were on chip before it.
+        """
+        steps = self.intervals.steps
+        count = max(1, min(request.threads, steps // (_PART * self.span.decided)))
+        cuts = [steps * part // count for part in range(count + 1)]
+        parts = [SweepPart(self, begin, end) for begin, end in pairwise(cuts)]
+        if count == 1:
+            return parts[0].run(request)
+        over = Event()
+        each = replace(request, stop=lambda: over.is_set() or request.stop())
+        with ThreadPoolExecutor(count, thread_name_prefix="windows") as pool:
+            try:
+                found = list(pool.map(lambda part: part.run(each), parts))
+            finally:
+                over.set()
+        amounts = Amounts.together(*found)
+        if all(part.state.step == part.end for part in parts):
+            for cut in cuts[1:-1]:
+                amounts = self.joined(cut, amounts, request)
+        return amounts
+
+    def joined(self, cut: int, amounts: Amounts, request: Request) -> Amounts:
+        """Decide the steps about a cut anew, so that bytes may stay on chip there."""
+        intervals, width = self.intervals, self.span.decided
+        begin, end = max(cut - width, 0), min(cut + width, intervals.steps)
+        if end == intervals.steps or request.remaining_s() <= 0:
+            return amounts
+        state, _ = State.at(intervals, begin, amounts)
+        after, later = State.at(intervals, end, amounts)
+        part = SweepPart(self, begin, end, state)
+        own = ColumnsByStep(intervals.steps, intervals.step, amounts.columns)
+        if not part.advance(request, own, after):
+            return amounts
+        return Amounts.together(state.decided(), state.parcels, later)
+
+
+class SweepPart:
+    """The windows of some steps, with numbers of their own."""
+
+    def __init__(self, sweep: Sweep, begin: int, end: int, state: State | None = None) -> None:
+        self.sweep, self.end = sweep, end
+        self.state = State(sweep.intervals, begin) if state is None else state
+        self.numbers = WindowNumbers(sweep.intervals)
+
+    def run(self, request: Request) -> Amounts:
+        """Return the bytes of columns until the end, where nothing stays on chip."""
+        while self.state.step < self.end:
+            if request.remaining_s() <= 0 or not self.advance(request):
+                break
+        whole = self.state.step == self.sweep.intervals.steps
+        return self.state.decided() if whole else self.state.streamed(self.end)
+
+    def advance(
+        self, request: Request, own: ColumnsByStep | None = None, after: State | None = None
+    ) -> bool:
+        """Solve a window; False if it was not solved.
+
+        One that has to leave ``after`` ends there; its program has the columns ``own`` too.
+        """
+        sweep, state, begin = self.sweep, self.state, self.state.step
+        span, steps = sweep.span, sweep.intervals.steps
+        end = min(begin + span.decided + span.overlap, steps) if after is None else after.step
+        columns = sweep.pool.between(begin, end)
+        if own is not None:
+            columns = columns.union(own.between(begin, end), steps)
+        entered = columns.access[columns.kind == ColumnKind.LOAD]
+        window = self.numbers.window(begin, end, state.open, state.last, entered)
+        left = state.left(window)
+        kept = None if after is None else after.kept(window)
+        beyond = (
+            EndCosts.of(window, sweep.to_go) if kept is None else EndCosts.keeping(window, kept)
         )
-        local = self.numbers.place[access].astype(np.int64)
-        seen = local >= 0
-        step = np.where(step < 0, -1, step - begin)
-        columns = PathColumns(kind=kind[seen], access=local[seen], step=step[seen])
-        left, beyond = state.left(window), EndCosts.of(window, self.to_go)
-        part = self.span.part
-        columns = window_columns(window, columns, self.to_go, left=left, beyond=beyond, part=part)
+        columns = window_columns(
+            window,
+            self._local(window, columns),
+            sweep.to_go,
+            left=left,
+            beyond=beyond,
+            part=span.part,
+        )
         built = WindowProgram(
             window,
-            self.coefficients.within(begin, end),
+            sweep.coefficients.within(begin, end),
             columns,
             left=left,
             beyond=beyond,
-            room=self._room[begin:end],
-            page_bytes=self.page_bytes,
-            tie=self.tie,
+            kept=kept,
+            room=sweep.room[begin:end],
+            page_bytes=sweep.page_bytes,
+            tie=sweep.tie,
         )
         answer = solve_within(built.program, request, options=_OPTIONS, brief=True)
         self.numbers.forget(window)
         if answer.status is not SolverStatus.OPTIMAL:
             return False
-        until = end if end == intervals.steps else begin + self.span.decided
-        state.advance(window, built.columns, built.use, built.amounts(answer), until)
+        until = end if end == steps or after is not None else begin + span.decided
+        state.advance(window, built.columns, built.use, built.amounts(answer), min(until, self.end))
         return True
+
+    def _local(self, window: WindowIntervals, columns: PathColumns) -> PathColumns:
+        """Return the columns that the window sees, in its numbers."""
+        local = self.numbers.place[columns.access].astype(np.int64)
+        seen = local >= 0
+        step = np.where(columns.step < 0, -1, columns.step - window.first_step)
+        return PathColumns(kind=columns.kind[seen], access=local[seen], step=step[seen])

@@ -28,6 +28,18 @@ class CarriedBytes:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class KeptBytes:
+    """Bytes (l,) that a window has to leave on chip: newer than DRAM and valid there, at its ends.
+
+    ``final`` are newer ones after a last access.
+    """
+
+    dirty: Floats
+    clean: Floats
+    final: Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class EndCosts:
     """What a byte at the window's end costs more than one in DRAM only.
 
@@ -37,6 +49,13 @@ class EndCosts:
     dirty: Floats
     clean: Floats
     final: float
+
+    @staticmethod
+    def keeping(window: WindowIntervals, kept: KeptBytes) -> EndCosts:
+        """Have columns of what is to be kept alone; rows say how much that is."""
+        dirty = np.zeros(window.origin.size)
+        dirty[window.inner :] = np.where(kept.dirty > 0, 0.0, np.inf)[window.inner :]
+        return EndCosts(dirty=dirty, clean=np.where(kept.clean > 0, -1.0, 0.0), final=0.0)
 
     @staticmethod
     def of(window: WindowIntervals, to_go: CostsToGo) -> EndCosts:
@@ -62,12 +81,29 @@ class WindowProgram(Master):
         *,
         left: CarriedBytes,
         beyond: EndCosts,
+        kept: KeptBytes | None = None,
         room: Floats,
         page_bytes: int,
         tie: float,
     ) -> None:
         self.left, self.beyond, self._room_bytes = left, beyond, room
         super().__init__(window, coefficients, columns, page_bytes=page_bytes, tie=tie)
+        if kept is not None:
+            self._keep(kept)
+
+    def _keep(self, kept: KeptBytes) -> None:
+        """Leave as much at the window's end as is to be kept."""
+        access, end = self.columns.access, self.columns.access >= self.window.inner
+        final = self._is(ColumnKind.FINAL) & (self.use.at < 0)
+        for what, columns in (
+            (kept.dirty, end & self._is(ColumnKind.HOLD_DIRTY)),
+            (kept.clean, end & self._is(*_ARRIVING_EARLY)),
+            (kept.final, final),
+        ):
+            some = np.zeros(what.size, bool)
+            some[access[columns]] = True
+            row = self._rows((some, what, what))
+            self.builder.add(row[access[columns]], self.amount[columns], 1.0)
 
     def _usage(self) -> Usage:
         use, width = super()._usage(), self.window.steps

@@ -20,8 +20,8 @@ from formulations.residency.program.columns import (
 )
 from formulations.residency.program.master import Master
 from formulations.residency.windows.costs_to_go import CostsToGo
-from formulations.residency.windows.state import Amounts
-from formulations.residency.windows.sweep import Span, Sweep
+from formulations.residency.windows.state import Amounts, State
+from formulations.residency.windows.sweep import Span, Sweep, SweepPart
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
 from spmopt.core.objective import MAKESPAN
@@ -33,11 +33,20 @@ LARGER: dict[str, Any] = {"max_operations": 12, "max_tensors": 7}
 SLACK = 1e-5
 
 
-def sweep(case: Case, prices: Multipliers, columns: PathColumns, decided: int, *more: int) -> Sweep:
+def sweeping(
+    case: Case, prices: Multipliers, columns: PathColumns, decided: int, *more: int
+) -> Sweep:
     """A sweep over windows that look as far as they decide, or the steps and parts ``more``."""
     overlap, part = more or (decided, 25)
     span = Span(decided=decided, overlap=overlap, part=part)
     return Sweep(case.priced(prices), columns, page_bytes=1, margin=0.0, tie=0.0, span=span)
+
+
+def sweep(
+    case: Case, prices: Multipliers, columns: PathColumns, decided: int, *more: int
+) -> SweepPart:
+    """The windows of such a sweep, one after the other."""
+    return SweepPart(sweeping(case, prices, columns, decided, *more), 0, case.intervals.steps)
 
 
 def cost(case: Case, amounts: Amounts) -> float:
@@ -175,3 +184,86 @@ def test_nothing_is_resident_where_none_may_be() -> None:
             least = narrowed.priced(prices).value
             assert cost(narrowed, amounts) >= least - 1e-5 * max(case.scale, abs(least))
     assert barred > 100
+
+
+def in_two_parts(run: Sweep, cut: int) -> Amounts:
+    """Amounts of two parts, nothing on chip between them."""
+    steps, request = run.intervals.steps, Request(threads=1)
+    parts = (SweepPart(run, 0, cut), SweepPart(run, cut, steps))
+    return Amounts.together(*(part.run(request) for part in parts))
+
+
+def test_parts_keep_all_rows_and_joining_them_never_costs_more() -> None:
+    """At any cut, from any prices; a window over all but the last step leaves what was there."""
+    joined_better = 0
+    for seed, case in enumerate(cases(60, **LARGER)):
+        steps = case.intervals.steps
+        if steps < 3:
+            continue
+        columns = near_best_paths(case.priced(random_prices(case, seed)), 0.2 * case.byte, 2)
+        columns = columns.union(needed(case.intervals), steps)
+        least = solved(case, all_columns(case.intervals))[2]
+        slack = 2e-5 * max(case.scale, least)
+        for cut in range(1, steps):
+            run = sweeping(case, random_prices(case, seed), columns, 1 + seed % 3)
+            parts = in_two_parts(run, cut)
+            apart = cost(case, parts)
+            joined = cost(case, run.joined(cut, parts, Request(threads=1)))
+            assert least - slack <= joined <= apart + slack, (seed, cut)
+            joined_better += joined < apart - slack
+    assert joined_better > 50
+
+
+def test_joining_an_optimum_leaves_it() -> None:
+    for seed, case in enumerate(cases(40, **LARGER)):
+        steps = case.intervals.steps
+        if steps < 4:
+            continue
+        columns = all_columns(case.intervals)
+        built, answer, least = solved(case, columns)
+        best = Amounts(columns=built.columns, size_bytes=built.amounts(answer))
+        best = best.take(best.size_bytes > 1e-6)
+        run = sweeping(case, random_prices(case, seed), columns, 1)
+        for cut in range(1, steps):
+            joined = cost(case, run.joined(cut, best, Request(threads=1)))
+            assert case.close(joined, least, 2e-5), (seed, cut)
+
+
+def test_what_is_on_chip_at_a_step_is_read_off_amounts() -> None:
+    compared = 0
+    for seed, case in enumerate(cases(40, **LARGER)):
+        columns = all_columns(case.intervals)
+        run = sweep(case, random_prices(case, seed), columns, 2)
+        seen = []
+        while run.state.step < run.end:
+            assert run.advance(Request(threads=1))
+            state = run.state
+            seen.append((state.step, state.dirty.copy(), state.clean.copy(), state.final.copy()))
+        amounts = run.state.decided()
+        for step, dirty, clean, final in seen:
+            state, later = State.at(case.intervals, step, amounts)
+            np.testing.assert_allclose(state.dirty, dirty, atol=1e-5)
+            np.testing.assert_allclose(state.final, final, atol=1e-5)
+            assert (state.clean <= clean + 1e-5).all()
+            parts = (state.decided(), state.parcels, later)
+            assert sum(part.size_bytes.size for part in parts) == amounts.size_bytes.size
+            compared += int((dirty > 0).sum())
+    assert compared > 50
+
+
+def test_threads_decide_parts_of_the_steps() -> None:
+    """As legal as by one thread; a window decides one step, so 20 steps are two parts."""
+    apart = []
+    for case in cases(30, max_operations=60, max_tensors=20):
+        steps = case.intervals.steps
+        if steps < 20:
+            continue
+        columns = all_columns(case.intervals)
+        built, answer, least = solved(case, columns)
+        run = sweeping(case, built.multipliers(answer), columns, 1, 4, 3)
+        joined = cost(case, run.run(Request(threads=2)))
+        never_joined = cost(case, in_two_parts(run, steps // 2))
+        slack = 2e-5 * max(case.scale, least)
+        assert least - slack <= joined <= never_joined + slack
+        apart.append(joined < never_joined - slack)
+    assert len(apart) > sum(apart) > 5

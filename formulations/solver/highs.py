@@ -223,7 +223,8 @@ def _result(solver: highspy.Highs, program: Program) -> SolverResult:
     info, solution = solver.getInfo(), solver.getSolution()
     status = _STATUS.get(solver.getModelStatus(), SolverStatus.OTHER)
     primal = _values(solution.col_value, valid=solution.value_valid, size=program.cost.size)
-    objective = None if primal is None else float(program.cost @ primal + program.offset)
+    # Not a dot product: its threads wait for each other, 15 % of the CPU time of wide windows.
+    objective = None if primal is None else float((program.cost * primal).sum() + program.offset)
     bound = -np.inf
     if program.integer is not None and program.integer.any():
         bound = float(info.mip_dual_bound)

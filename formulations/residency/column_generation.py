@@ -43,7 +43,7 @@ from spmopt.core.timeline import Timeline, fitting_timeline, relaxed_timeline
 
 _TIGHTEST = 1e-8
 _BETWEEN = (0.1, 0.3, 0.6)
-_NEWS_S = 0.3
+_NEWS_S = 0.1
 
 
 class ColumnGeneration:
@@ -230,8 +230,10 @@ class ColumnGeneration:
                 samples = effort.samples if stage == len(stages) else 0
                 prices, columns = self._ascend(count, prices, rates, samples)
                 self.offer_prices(prices)
+                if self.gap <= tolerance or self._late():
+                    return None
             self._note(0)
-            if prices is None or not len(columns) or self.gap <= tolerance or self._late():
+            if prices is None or not len(columns):
                 return None
             columns = columns.union(streamed, steps).union(used, steps)
             if turn > 0:

@@ -70,7 +70,7 @@ class Settings:
     polish: int = 50
     small: int = 10_000
     small_program: int = 50_000
-    large: int = 2_000
+    large: int = 600
     large_of_bytes: int = 10_000
     efforts: tuple[Effort, ...] = (
         Effort(gap=0.0),

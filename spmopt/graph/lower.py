@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from spmopt.core.errors import InputError
@@ -47,40 +47,10 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instanc
     InputError
         An unknown lowering or operator, or a graph that computes nothing.
     """
-    if lowering not in LOWERINGS:
-        raise InputError(f"lowering {lowering!r} is unknown; use {' or '.join(LOWERINGS)}")
-    specs = [operators.lookup(node.operator) for node in graph.nodes]
-    tensors, index = _tensors(graph, specs)
-    sizes = [tensor.size_bytes for tensor in tensors]
-    modes = _Modes(graph=graph, machine=machine, sizes=sizes, tiled=lowering == "tiled")
-    names: set[str] = set()
-    kept = [
-        (node, spec, _Used(*(tuple(index[v] for v in vs) for vs in (node.inputs, node.outputs))))
-        for node, spec in zip(graph.nodes, specs, strict=True)
-        if spec.style is not Style.VIEW
-    ]
-    before = hazards([(used.reads, used.writes) for _, _, used in kept], len(tensors))
-    operations = tuple(
-        Operation(
-            name=unused(node.name, names),
-            reads=used.reads,
-            writes=used.writes,
-            modes=(modes.of(node, spec, used),),
-            predecessors=tuple(sorted(earlier)),
-            kind=node.operator,
-        )
-        for (node, spec, used), earlier in zip(kept, before, strict=True)
-    )
-    return Instance(
-        name=graph.name,
-        machine=machine,
-        tensors=tensors,
-        operations=operations,
-        lowering=lowering,
-    )
+    return Lowering(graph, machine, lowering).instance()
 
 
-class _Used(NamedTuple):
+class Used(NamedTuple):
     """Tensors of a node, by position; the same tensor may stand in several places."""
 
     inputs: tuple[int, ...]
@@ -88,51 +58,117 @@ class _Used(NamedTuple):
 
     @property
     def reads(self) -> tuple[int, ...]:
+        """Each tensor that is read, once."""
         return tuple(dict.fromkeys(self.inputs))
 
     @property
     def writes(self) -> tuple[int, ...]:
+        """Each tensor that is written, once."""
         return tuple(dict.fromkeys(self.outputs))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Modes:
-    """What every mode depends on beside its node; nodes that are alike share theirs."""
+class Lowering:
+    """A graph on a machine: its tensors, its operations, and the mode of each.
 
-    graph: Graph
-    machine: Machine
-    sizes: list[int]
-    tiled: bool
-    known: dict[object, Mode] = field(default_factory=dict)
+    Attributes
+    ----------
+    nodes
+        Those that become operations, in order: all but views.
+    tensors
+        A view and its operand are one.
+    sizes
+        Bytes of each.
+    """
 
-    def of(self, node: Node, spec: OperatorSpec, used: _Used) -> Mode:
-        """Return the one mode of ``node``."""
-        shapes = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
-        tensors = used.inputs + used.outputs
+    def __init__(self, graph: Graph, machine: Machine, lowering: str) -> None:
+        if lowering not in LOWERINGS:
+            raise InputError(f"lowering {lowering!r} is unknown; use {' or '.join(LOWERINGS)}")
+        self.graph, self.machine, self.name = graph, machine, lowering
+        specs = [operators.lookup(node.operator) for node in graph.nodes]
+        self.tensors, self._index = _tensors(graph, specs)
+        self.sizes = [tensor.size_bytes for tensor in self.tensors]
+        kept = [
+            (node, spec)
+            for node, spec in zip(graph.nodes, specs, strict=True)
+            if spec.style is not Style.VIEW
+        ]
+        self.nodes, self.specs = [node for node, _ in kept], [spec for _, spec in kept]
+        self.used = [
+            Used(*(tuple(self._index[v] for v in vs) for vs in (node.inputs, node.outputs)))
+            for node in self.nodes
+        ]
+        self._modes: dict[object, Mode] = {}
+
+    def instance(self) -> Instance:
+        """Return the instance."""
+        names: set[str] = set()
+        before = hazards([(used.reads, used.writes) for used in self.used], len(self.tensors))
+        operations = tuple(
+            Operation(
+                name=unused(node.name, names),
+                reads=used.reads,
+                writes=used.writes,
+                modes=(self.mode(at, used, self.shapes(node), self.sizes),),
+                predecessors=tuple(sorted(earlier)),
+                kind=node.operator,
+            )
+            for at, (node, used, earlier) in enumerate(
+                zip(self.nodes, self.used, before, strict=True)
+            )
+        )
+        return Instance(
+            name=self.graph.name,
+            machine=self.machine,
+            tensors=self.tensors,
+            operations=operations,
+            lowering=self.name,
+        )
+
+    def shapes(self, node: Node) -> tuple[Shapes, Shapes]:
+        """Return the shapes of inputs and outputs."""
+        return self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
+
+    def mode(
+        self,
+        at: int,
+        used: Used,
+        shapes: tuple[Shapes, Shapes],
+        sizes: Sequence[int] | Mapping[int, int],
+    ) -> Mode:
+        """Return the one mode of the operation ``at``, of operands of these shapes and sizes.
+
+        Operations that are alike share theirs.
+        """
+        node, tensors = self.nodes[at], used.inputs + used.outputs
         places = tuple(map(tensors.index, tensors)) if len(tensors) <= _FEW else tensors
-        sizes = tuple([self.sizes[tensor] for tensor in tensors])
-        key = (node.operator, tuple(node.attributes.items()), shapes, places, sizes)
-        mode = self.known.get(key)
+        bytes_of = tuple([sizes[tensor] for tensor in tensors])
+        key = (node.operator, tuple(node.attributes.items()), shapes, places, bytes_of)
+        mode = self._modes.get(key)
         if mode is None:
-            mode = self.known[key] = self._new(node, spec, used, shapes)
+            mode = self._modes[key] = self._new_mode(at, used, shapes, sizes)
         return mode
 
-    def _new(
-        self, node: Node, spec: OperatorSpec, used: _Used, shapes: tuple[Shapes, Shapes]
+    def _new_mode(
+        self,
+        at: int,
+        used: Used,
+        shapes: tuple[Shapes, Shapes],
+        sizes: Sequence[int] | Mapping[int, int],
     ) -> Mode:
+        node, spec, machine = self.nodes[at], self.specs[at], self.machine
         gemm = None if spec.gemm is None else spec.gemm(*shapes, node.attributes)
         work = spec.operations(*shapes, node.attributes)
         tiling = _IDEAL
-        if self.tiled and gemm is not None:
-            tiling = tile(gemm, used.inputs, used.outputs, self.sizes, self.machine)
+        if self.name != "ideal" and gemm is not None:
+            tiling = tile(gemm, used.inputs, used.outputs, sizes, machine)
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
         operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
-        read = sum(self.sizes[t] * o.passes for t, o in zip(reads, operands, strict=False))
-        written = sum(self.sizes[t] for t in writes)
-        cycles = compute_cycles(self.machine, work, gemm)
+        read = sum(sizes[t] * o.passes for t, o in zip(reads, operands, strict=False))
+        written = sum(sizes[t] for t in writes)
+        cycles = compute_cycles(machine, work, gemm)
         return Mode(
-            compute_cycles=max(cycles, access_cycles(self.machine, read, written)),
+            compute_cycles=max(cycles, access_cycles(machine, read, written)),
             operands=operands,
             scratch_bytes=tiling.scratch_bytes,
             macs=0 if gemm is None else gemm.macs,

@@ -20,7 +20,7 @@ The rule of PROBLEM.md, section 1, ``tiled``, with what it leaves open decided h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from spmopt.core.machine import Machine
@@ -40,7 +40,7 @@ def tile(
     gemm: Gemm,
     inputs: Sequence[int],
     outputs: Sequence[int],
-    sizes: Sequence[int],
+    sizes: Sequence[int] | Mapping[int, int],
     machine: Machine,
 ) -> Tiling:
     """Choose what stays (see the module).

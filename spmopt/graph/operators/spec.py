@@ -97,6 +97,8 @@ class OperatorSpec:
         order in which they run. None: not differentiable.
     accumulates
         A gradient operator that adds to its results in place when they exist already.
+    computes
+        What it computes, as a text for :mod:`spmopt.graph.operators.loops`.
     result_bytes
         Bytes of one element of each result, from those of the inputs; by default all are as
         those of input 0.
@@ -119,6 +121,7 @@ class OperatorSpec:
         None
     )
     accumulates: bool = False
+    computes: Callable[[Shapes, Shapes, Attributes], str] | None = None
     result_bytes: Callable[[tuple[int, ...], Attributes], tuple[int, ...]] | None = None
     constants: Mapping[int, str] | None = None
     states: tuple[int, ...] = ()

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.graph.operators.attributes import integer
+from spmopt.graph.operators.computes import COMPUTES, Computes, gradient
 from spmopt.graph.operators.gradients import (
     FACTORS,
     GRADIENTS,
@@ -37,12 +38,13 @@ from spmopt.graph.operators.spec import (
 
 T = TypeVar("T")
 _OF_WORK = {"operations": int, "of_input": int, "of_results": int, "times": str}
-_OF_GRADIENT = {**_OF_WORK, "of": list, "reads": list, "operator": str}
+_OF_GRADIENT = {**_OF_WORK, "of": list, "reads": list, "operator": str, "computes": str}
 _KEYS = {
     **_OF_WORK,
     "inputs": list,
     "shapes": str,
     "style": str,
+    "computes": str,
     "product": str,
     "element_bytes": int | list,
     "constants": list,
@@ -94,6 +96,7 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         shapes=_counted(shapes, rule["inputs"]) if shapes and "inputs" in rule else shapes,
         operations=_work(rule, where),
         accumulates=rule.get("accumulates", False),
+        computes=_computes(rule, where),
         result_bytes=_result_bytes(rule["element_bytes"]) if "element_bytes" in rule else None,
         constants=dict(enumerate(rule["constants"], start=1)) if "constants" in rule else None,
         states=tuple(rule.get("states", ())),
@@ -108,8 +111,16 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         return _with_gradients(spec, rule, where)
     return (
         replace(spec, gradients=product_gradients(name)),
-        _multiplied(_backward(f"{name}InputGradient"), input_gradient(product)),
-        _multiplied(_backward(f"{name}WeightGradient"), weight_gradient(product)),
+        replace(
+            _multiplied(_backward(f"{name}InputGradient"), input_gradient(product)),
+            computes=gradient(_computes(rule, where), {"x0": "y0"}, {"y0": "x0", "x1": "x1"}),
+        ),
+        replace(
+            _multiplied(_backward(f"{name}WeightGradient"), weight_gradient(product)),
+            computes=gradient(
+                _computes(rule, where), {"x1": "y0", "x2": "y1"}, {"y0": "x0", "x0": "x1"}
+            ),
+        ),
     )
 
 
@@ -126,7 +137,7 @@ def _with_gradients(
     tables = [_checked(table, _OF_GRADIENT, where) for table in given]
     own = f"{spec.name}Gradient"
     backward = (
-        replace(_backward(own), operations=_work(table, where))
+        replace(_backward(own), operations=_work(table, where), computes=_computes(table, where))
         for table in tables
         if "operator" not in table
     )
@@ -156,6 +167,14 @@ def _gradients(rules: Sequence[tuple[list[int], list[_Read], str]]) -> Gradients
         return tuple(found)
 
     return gradients
+
+
+def _computes(rule: Mapping[str, Any], where: str) -> Computes:
+    """Return a rule by its name, or the text that is there; by default that of broadcasting."""
+    text: str = rule.get("computes", "elementwise")
+    if "[" not in text:
+        return _named(text, COMPUTES, f"computes of {where}")
+    return lambda inputs, outputs, attributes: text
 
 
 def _training(table: Mapping[str, Any]) -> TrainingForm:

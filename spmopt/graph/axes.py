@@ -1,0 +1,207 @@
+"""Axes that run together through a graph: where its operators can be computed in pieces.
+
+A loop of an operator that runs along an axis of several operands links these axes; so does a view
+whose leading axes hold the same elements in the same order. Axes that are linked, directly or by
+others, are cut together, each in as many equal pieces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+
+from networkx.utils import UnionFind
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import TensorKind
+from spmopt.graph import operators
+from spmopt.graph.ir import Graph, Node
+from spmopt.graph.operators.loops import LoopNest, loop_nest
+from spmopt.graph.operators.spec import Shape, Style
+
+_LIKELY = 4
+"""Of the classes with the most axes, those that are tried."""
+Axis = tuple[int, int]
+"""A value and one of its axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCut:
+    """How a node is cut: the axis of each input and of each output, None of what stays whole.
+
+    An output without an axis is a sum over the pieces.
+    """
+
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int | None, ...]
+
+
+class LinkedAxes:
+    """Classes of axes of a graph that are cut together."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._known: dict[object, LoopNest] = {}
+        self._links: UnionFind[Axis] = UnionFind()
+        for node in graph.nodes:
+            for axes in self._linked(node):
+                self._links.union(*axes)
+
+    def of(self, value: int, axis: int) -> Axis:
+        """Return what stands for the class of an axis."""
+        found: Axis = self._links[value, axis]
+        return found
+
+    @cached_property
+    def batch(self) -> Axis:
+        """The class of the batch.
+
+        Of the first axes of inputs, that along which most nodes can be cut, if these are half of
+        all; else the class along which most can be, as where an input holds all time steps.
+
+        Raises
+        ------
+        InputError
+            No node can be cut.
+        """
+        graph = self.graph
+        members = Counter(
+            self.of(value, axis)
+            for value, each in enumerate(graph.values)
+            for axis in range(len(each.shape))
+        )
+        first = {
+            self.of(index, 0)
+            for index, value in enumerate(graph.values)
+            if value.kind is TensorKind.INPUT and value.shape
+        }
+        likely = dict.fromkeys([*first, *(each for each, _ in members.most_common(_LIKELY))])
+        cuts = {
+            each: sum(self.cut(node, each) is not None for node in graph.nodes) for each in likely
+        }
+        half = len(graph.nodes) / 2
+        best = max(
+            likely,
+            key=lambda each: (each in first and cuts[each] >= half, cuts[each]),
+            default=None,
+        )
+        if best is None or not cuts[best]:
+            raise InputError(f"graph {graph.name}: none of its operators can be cut")
+        return best
+
+    def axis(self, value: int, of: Axis) -> int | None:
+        """Return the axis of a value that is of a class, if exactly one is."""
+        rank = len(self.graph.values[value].shape)
+        found = [axis for axis in range(rank) if self.of(value, axis) == of]
+        return found[0] if len(found) == 1 else None
+
+    def pieces(self, of: Axis) -> int:
+        """Return the most equal pieces that all axes of a class can be cut into."""
+        values = self.graph.values
+        sizes = (
+            values[value].shape[axis]
+            for value in range(len(values))
+            for axis in range(len(values[value].shape))
+            if self.of(value, axis) == of
+        )
+        return gcd(*sizes)
+
+    def cut(self, node: Node, of: Axis) -> NodeCut | None:
+        """Return how a node is cut along a class; None where it cannot be."""
+        nest = self._nest(node)
+        values = [*zip(_names(node), (*node.inputs, *node.outputs), strict=True)]
+        loops = {
+            loop
+            for name, value in values
+            for access in nest.accesses(name)
+            for axis, index in enumerate(access.axes)
+            if index is not None and index.loop and self.of(value, axis) == of
+            for loop in (index.loop,)
+        }
+        if len(loops) != 1:
+            return None
+        (loop,) = loops
+        if not nest.can_cut(loop):
+            return None
+        try:
+            axes = {name: nest.axis(name, loop) for name, _ in values}
+        except ValueError:
+            return None
+        for name, value in values[: len(node.inputs)]:
+            if value in node.outputs:  # updated in place, which no statement says
+                axes[name] = axes[f"y{node.outputs.index(value)}"]
+        whole = any(
+            axes[name] is None and any(self.of(value, a) == of for a in range(self._rank(value)))
+            for name, value in values
+        )
+        count = len(node.inputs)
+        found = tuple(axes[name] for name, _ in values)
+        return None if whole else NodeCut(inputs=found[:count], outputs=found[count:])
+
+    def _rank(self, value: int) -> int:
+        return len(self.graph.values[value].shape)
+
+    def _nest(self, node: Node) -> LoopNest:
+        shapes = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
+        key = (node.operator, shapes, tuple(node.attributes.items()))
+        if key not in self._known:
+            spec = operators.lookup(node.operator)
+            if spec.computes is None:
+                self._known[key] = LoopNest(extents={}, statements=())
+            else:
+                source = spec.computes(*shapes, node.attributes)
+                try:
+                    self._known[key] = loop_nest(source, *shapes, node.attributes)
+                except InputError as error:
+                    raise InputError(f"node {node.name} ({node.operator}): {error}") from None
+        return self._known[key]
+
+    def _linked(self, node: Node) -> Iterator[Sequence[Axis]]:
+        """Return axes that a node links, one set after another."""
+        values = self.graph.values
+        if operators.lookup(node.operator).style is Style.VIEW:
+            source, result = node.inputs[0], node.outputs[0]
+            for one, other in same_leading(values[source].shape, values[result].shape):
+                yield (source, one), (result, other)
+            return
+        for value in {*node.inputs} & {*node.outputs}:
+            yield from (((value, axis),) for axis in range(len(values[value].shape)))
+        nest = self._nest(node)
+        along: dict[str, list[Axis]] = {}
+        for name, value in zip(_names(node), (*node.inputs, *node.outputs), strict=True):
+            for access in nest.accesses(name):
+                for axis, index in enumerate(access.axes):
+                    if index is not None and index.loop is not None:
+                        along.setdefault(index.loop, []).append((value, axis))
+        yield from along.values()
+
+
+def _names(node: Node) -> list[str]:
+    inputs = [f"x{k}" for k in range(len(node.inputs))]
+    return inputs + [f"y{k}" for k in range(len(node.outputs))]
+
+
+def same_leading(source: Shape, result: Shape) -> list[tuple[int, int]]:
+    """Return pairs of axes whose equal pieces hold the same elements, of a tensor and its view.
+
+    Axes are taken in groups of equal size; the first of each group that is longer than 1 will do.
+    """
+    pairs = []
+    i = j = 0
+    while i < len(source) and j < len(result):
+        one, other, first = source[i], result[j], (i, j)
+        while one != other:
+            if one < other:
+                i += 1
+                one *= source[i]
+                first = (i, first[1]) if source[first[0]] == 1 else first
+            else:
+                j += 1
+                other *= result[j]
+                first = (first[0], j) if result[first[1]] == 1 else first
+        pairs.append(first)
+        i, j = i + 1, j + 1
+    return pairs

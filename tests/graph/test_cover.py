@@ -8,14 +8,15 @@ import pytest
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
+from spmopt.core.listing import Listing, Origin, Segment
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes, same_leading
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.cover import Listing, Origin, Segment, uniform
 from spmopt.graph.ir import Graph
-from spmopt.graph.lower import Lowering, lower
+from spmopt.graph.listing import listing
+from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
@@ -25,8 +26,8 @@ from tests.graph.networks import attention, convolution, lstm, mlp, residual
 MACHINE = load_machine("rtx2080ti", {"spm": "1MB"})
 
 
-def listing(graph: Graph) -> Listing:
-    return Listing(Lowering(graph, MACHINE, "tiled"))
+def listed(graph: Graph) -> Listing:
+    return listing(graph, MACHINE)
 
 
 def perceptron() -> Graph:
@@ -41,14 +42,14 @@ def perceptron() -> Graph:
 def test_whole_segments_are_the_list_as_given(make: object, training: bool) -> None:
     assert callable(make)
     graph = training_graph(make(), optimizer="adam") if training else make()
-    found = listing(graph)
+    found = listed(graph)
     cover = (
         Segment(begin=0, end=1),
-        *([Segment(begin=1, end=len(found))] if len(found) > 1 else []),
+        *([Segment(begin=1, end=len(found.operations))] if len(found.operations) > 1 else []),
     )
     instance, origins = found.instance(cover)
     assert instance == lower(graph, MACHINE)
-    assert origins == [Origin(k, 0, 1) for k in range(len(found))]
+    assert origins == tuple(Origin(k, 0, 1) for k in range(len(found.operations)))
 
 
 @pytest.mark.parametrize("network", ["mobilenetv2", "transformer", "resnet18"])
@@ -56,16 +57,18 @@ def test_whole_segments_are_the_list_as_given(make: object, training: bool) -> N
 def test_pieces_do_the_work_of_the_whole(network: str, training: bool) -> None:
     forward = zoo.network(network, batch=4)
     graph = training_graph(forward) if training else forward
-    found = listing(graph)
-    assert found.most_pieces == 4
+    found = listed(graph)
+    assert found.batch == 4
     whole = lower(graph, MACHINE)
-    cover = uniform(found, 4)
+    cover = found.uniform(4)
     instance, origins = found.instance(cover)
     assert sum(t.size_bytes for t in instance.tensors) == sum(t.size_bytes for t in whole.tensors)
     work = Counter[int]()
     for operation, origin in zip(instance.operations, origins, strict=True):
         work[origin.operation] += operation.modes[0].macs
-    assert [work[k] for k in range(len(found))] == [op.modes[0].macs for op in whole.operations]
+    assert [work[k] for k in range(len(found.operations))] == [
+        op.modes[0].macs for op in whole.operations
+    ]
     assert len({(o.operation, o.piece) for o in origins}) == len(origins)
     plan = find("belady-size").load()(instance, Request(objective=MAKESPAN, threads=1)).plan
     assert plan is not None
@@ -73,8 +76,8 @@ def test_pieces_do_the_work_of_the_whole(network: str, training: bool) -> None:
 
 
 def test_sums_over_the_batch_are_written_once_and_then_updated() -> None:
-    found = listing(training_graph(perceptron()))
-    instance, origins = found.instance(uniform(found, 4))
+    found = listed(training_graph(perceptron()))
+    instance, origins = found.instance(found.uniform(4))
     for operation, origin in zip(instance.operations, origins, strict=True):
         if operation.kind == "GemmWeightGradient":
             sums = [t for t in operation.writes if instance.tensors[t].keep]
@@ -83,7 +86,7 @@ def test_sums_over_the_batch_are_written_once_and_then_updated() -> None:
 
 
 def test_a_coarser_segment_uses_several_parts_of_a_tensor() -> None:
-    found = listing(perceptron())
+    found = listed(perceptron())
     cover = (
         Segment(begin=0, end=1, pieces=8),
         Segment(begin=1, end=2, pieces=2),
@@ -100,8 +103,8 @@ def test_a_coarser_segment_uses_several_parts_of_a_tensor() -> None:
 
 
 def test_covers_that_do_not_suit_are_refused_in_a_line() -> None:
-    found = listing(training_graph(convolution(), optimizer="sgd"))
-    names = [node.name for node in found.lowering.nodes]
+    found = listed(training_graph(convolution(), optimizer="sgd"))
+    names = [each.name for each in found.operations]
     norm, update = names.index("n"), names.index("v.update")
     one = Segment(begin=norm, end=norm + 1, pieces=2)
     assert "cannot be cut along the batch" in found.obstacle(one)
@@ -109,9 +112,11 @@ def test_covers_that_do_not_suit_are_refused_in_a_line() -> None:
     assert not found.obstacle(Segment(begin=gradient, end=gradient + 1, pieces=2))
     assert "cannot be cut" in found.obstacle(Segment(begin=update, end=update + 1, pieces=2))
     with pytest.raises(InputError, match="follow each other from 0"):
-        found.instance((Segment(begin=0, end=2), Segment(begin=3, end=len(found))))
+        found.instance((Segment(begin=0, end=2), Segment(begin=3, end=len(found.operations))))
     with pytest.raises(InputError, match="3 pieces do not divide a batch of 2"):
-        found.instance((Segment(begin=0, end=1, pieces=3), Segment(begin=1, end=len(found))))
+        found.instance(
+            (Segment(begin=0, end=1, pieces=3), Segment(begin=1, end=len(found.operations)))
+        )
     with pytest.raises(InputError, match="at least 1 piece"):
         Segment(begin=0, end=1, pieces=0)
 
@@ -121,17 +126,17 @@ def test_a_sum_is_not_read_before_it_is_complete() -> None:
     b = GraphBuilder("mean")
     y = b.add("Gemm", [b.input("x", (8, 4)), b.weight("w", (4, 3))], name="y")
     mean = b.add("ReduceMean", [y], name="mean", axes=(0,))
-    found = listing(b.finish([b.add("Sub", [y, mean], name="centered")]))
+    found = listed(b.finish([b.add("Sub", [y, mean], name="centered")]))
     assert not found.obstacle(Segment(begin=0, end=2, pieces=4))
-    assert "read in the same segment" in found.obstacle(Segment(begin=0, end=3, pieces=4))
-    assert [each.end for each in uniform(found, 4)] == [2, 3]
+    assert "read in the segment" in found.obstacle(Segment(begin=0, end=3, pieces=4))
+    assert [each.end for each in found.uniform(4)] == [2, 3]
 
 
 def test_a_graph_without_common_axis_has_no_batch() -> None:
     b = GraphBuilder("lonely")
     graph = b.finish([b.add("Relu", [b.input("x", ())], name="y")])
     with pytest.raises(InputError, match="none of its operators can be cut"):
-        listing(graph)
+        listed(graph)
 
 
 def test_views_link_axes_that_hold_the_same_elements() -> None:

@@ -1,0 +1,250 @@
+"""A listing whose operations may be computed in pieces, its covers, and the instance of each.
+
+A *segment* is a run of operations that is computed depth first in equal pieces of the batch: piece
+0 through all of its operations, then piece 1, and so on. A *cover* cuts the listing into segments.
+Tensors that a segment cuts are in as many parts as the finest segment that uses them needs; a
+coarser one uses several parts at once. What an operation sums up over the batch (gradients of
+weights, statistics) is written by its first piece and updated in place by the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from math import lcm
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance, Tensor
+from spmopt.core.machine import Machine
+from spmopt.core.operation import Mode, Operation
+from spmopt.core.order import hazards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Operations [begin, end) of a listing, in equal pieces of the batch."""
+
+    begin: int
+    end: int
+    pieces: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.begin < self.end or self.pieces < 1:
+            raise InputError(
+                f"segment {self.begin} to {self.end} in {self.pieces} pieces: "
+                "give a begin before its end, and at least 1 piece"
+            )
+
+
+Cover = tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an operation of a chunked instance comes from: a position of the listing, a piece."""
+
+    operation: int
+    piece: int
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True)
+class PieceModes:
+    """The mode of the first of some pieces, and that of the others.
+
+    They differ where the first writes a sum that the others update.
+    """
+
+    first: Mode
+    later: Mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedOperation:
+    """An operation of a listing.
+
+    Attributes
+    ----------
+    reads, writes
+        Tensors, as in :class:`~.operation.Operation`.
+    cut
+        Tensors that are cut with it; all others are whole to each piece.
+    sums
+        Those written tensors that it sums up over its pieces.
+    modes
+        By the number of pieces; 1 alone where it cannot be cut. Operands are those of
+        :meth:`uses`.
+    """
+
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    cut: frozenset[int] = frozenset()
+    sums: frozenset[int] = frozenset()
+    modes: dict[int, PieceModes] = field(default_factory=dict)
+    kind: str = ""
+
+    def uses(self, piece: int) -> tuple[int, ...]:
+        """Return the operands of a piece: what it reads, then what it only writes."""
+        reads = self.reads_of(piece)
+        return reads + tuple(t for t in self.writes if t not in reads)
+
+    def reads_of(self, piece: int) -> tuple[int, ...]:
+        """Return what a piece reads: from the second one on, its sums too."""
+        more = (t for t in self.writes if piece and t in self.sums and t not in self.reads)
+        return self.reads + tuple(more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """Operations in a fixed order, each whole or in pieces of the batch.
+
+    ``batch`` is the number into which every number of pieces divides.
+    """
+
+    name: str
+    machine: Machine
+    tensors: tuple[Tensor, ...]
+    operations: tuple[ListedOperation, ...]
+    batch: int
+    lowering: str
+    source: str = ""
+
+    def require(self, cover: Cover) -> None:
+        """Check that a cover is one of this listing.
+
+        Raises
+        ------
+        InputError
+            Segments leave something out or overlap, cut what cannot be cut, or read a sum before
+            it is complete.
+        """
+        count, ends = len(self.operations), [0, *(segment.end for segment in cover)]
+        follow = all(each.begin == end for each, end in zip(cover, ends, strict=False))
+        if not follow or ends[-1] != count:
+            raise InputError(f"cover: segments must follow each other from 0 to {count}")
+        for segment in cover:
+            found = self.obstacle(segment)
+            if found:
+                raise InputError(f"segment {segment.begin} to {segment.end}: {found}")
+
+    def obstacle(self, segment: Segment) -> str:
+        """Say why a segment cannot be computed in its pieces; nothing if it can.
+
+        What its operations sum up over the batch, no other of them may touch: it is complete
+        after the last piece only. One may write it anew, before the others.
+        """
+        if segment.pieces == 1:
+            return ""
+        if self.batch % segment.pieces:
+            return f"{segment.pieces} pieces do not divide a batch of {self.batch}"
+        begun: set[int] = set()
+        read: set[int] = set()
+        for operation in self.operations[segment.begin : segment.end]:
+            if segment.pieces not in operation.modes:
+                return f"{operation.name} cannot be cut along the batch"
+            if any(t in begun and t not in operation.reads for t in operation.sums):
+                return f"{operation.name} writes a sum anew that another has begun"
+            read.update(t for t in operation.reads if t not in operation.sums)
+            begun |= operation.sums
+            if read & begun:
+                return f"{operation.name}: what is summed over the batch is read in the segment"
+        return ""
+
+    def uniform(self, pieces: int) -> Cover:
+        """Return the cover of the fewest segments in ``pieces``; what cannot be cut is whole."""
+        cover = list[Segment]()
+        for at in range(len(self.operations)):
+            one = Segment(begin=at, end=at + 1, pieces=pieces)
+            if cover and cover[-1].pieces == pieces:
+                longer = replace(cover[-1], end=at + 1)
+                if not self.obstacle(longer):
+                    cover[-1] = longer
+                    continue
+            cover.append(replace(one, pieces=1) if self.obstacle(one) else one)
+        return tuple(cover)
+
+    def instance(self, cover: Cover) -> tuple[Instance, tuple[Origin, ...]]:
+        """Return the instance of a cover, and where each of its operations comes from.
+
+        Raises
+        ------
+        InputError
+            It is no cover of this listing.
+        """
+        self.require(cover)
+        parts = _Parts(self, cover)
+        origins = tuple(
+            Origin(at, piece, segment.pieces)
+            for segment in cover
+            for piece in range(segment.pieces)
+            for at in range(segment.begin, segment.end)
+        )
+        operations = [parts.operation(origin) for origin in origins]
+        before = hazards([(each.reads, each.writes) for each in operations], len(parts.tensors))
+        instance = Instance(
+            name=self.name,
+            machine=self.machine,
+            tensors=tuple(parts.tensors),
+            operations=tuple(
+                replace(each, predecessors=tuple(sorted(earlier)))
+                for each, earlier in zip(operations, before, strict=True)
+            ),
+            lowering=self.lowering,
+            source=self.source,
+        )
+        return instance, origins
+
+
+class _Parts:
+    """Tensors in parts, and pieces of operations on them."""
+
+    def __init__(self, listing: Listing, cover: Cover) -> None:
+        self.listing, count = listing, [1] * len(listing.tensors)
+        for segment in cover:
+            for operation in listing.operations[segment.begin : segment.end]:
+                for tensor in operation.cut:
+                    count[tensor] = lcm(count[tensor], segment.pieces)
+        self.first = [0, *accumulate(count)]
+        self.tensors = [
+            replace(
+                tensor,
+                name=f"{tensor.name}[{part}]" if parts > 1 else tensor.name,
+                size_bytes=tensor.size_bytes // parts,
+            )
+            for tensor, parts in zip(listing.tensors, count, strict=True)
+            for part in range(parts)
+        ]
+
+    def operation(self, origin: Origin) -> Operation:
+        """Return a piece of an operation."""
+        listed, piece, pieces = (
+            self.listing.operations[origin.operation],
+            origin.piece,
+            origin.pieces,
+        )
+        modes = listed.modes[pieces]
+        mode, reads = modes.later if piece else modes.first, listed.reads_of(piece)
+        parts = {
+            t: self._parts(t, piece, pieces if t in listed.cut else 1) for t in listed.uses(piece)
+        }
+        operands = tuple(
+            operand
+            for mine, operand in zip(parts.values(), mode.operands, strict=True)
+            for _ in mine
+        )
+        same = len(operands) == len(mode.operands)
+        return Operation(
+            name=f"{listed.name}[{piece}]" if pieces > 1 else listed.name,
+            reads=tuple(part for t in reads for part in parts[t]),
+            writes=tuple(part for t in listed.writes for part in parts[t]),
+            modes=(mode if same else replace(mode, operands=operands),),
+            kind=listed.kind,
+        )
+
+    def _parts(self, tensor: int, piece: int, pieces: int) -> range:
+        """Return the parts of a tensor that one of ``pieces`` needs: all of one that is whole."""
+        first, end = self.first[tensor], self.first[tensor + 1]
+        each = (end - first) // pieces
+        begin = first + piece * each if pieces > 1 else first
+        return range(begin, begin + each)

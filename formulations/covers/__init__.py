@@ -1,0 +1,1 @@
+"""Covers of a listing: values of segments, shortest paths over them, bounds over all covers."""

@@ -1,0 +1,134 @@
+"""What programs of segments need of a listing: uses, what is live after them, figures of modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from formulations.solver.program import Floats
+from spmopt.core.listing import Listing
+from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How an operation uses a tensor.
+
+    Attributes
+    ----------
+    reads, writes
+        Of a sum: whether its first piece reads it.
+    live_after
+        Whether the contents are needed later.
+    shared
+        Whether it is whole to each piece.
+    """
+
+    tensor: int
+    reads: bool
+    writes: bool
+    live_after: bool
+    shared: bool
+    passes: int
+    stationary: bool
+
+
+class Listed:
+    """A listing, in the order in which segments see it.
+
+    Attributes
+    ----------
+    uses
+        Of each operation.
+    after, before
+        For each tensor the operations that use it, in order; whether each finds contents there.
+    """
+
+    def __init__(self, listing: Listing, objective: Objective) -> None:
+        self.listing, self.objective = listing, objective
+        machine = listing.machine
+        self.capacity = machine.spm_pages * machine.page_bytes
+        self.bytes_per_cycle = float(machine.bytes_per_cycle)
+        self.count = len(listing.operations)
+        self.accesses: list[list[tuple[int, bool]]] = [[] for _ in listing.tensors]
+        for at, operation in enumerate(listing.operations):
+            for tensor in operation.uses(0):
+                self.accesses[tensor].append((at, tensor in operation.reads))
+        self.sizes = [tensor.size_bytes for tensor in listing.tensors]
+        self.uses = [self._uses(at) for at in range(self.count)]
+
+    def live_after(self, tensor: int, at: int) -> bool:
+        """Return whether the contents of a tensor after an operation are needed."""
+        for later, reads in self.accesses[tensor]:
+            if later > at:
+                return reads
+        return self.listing.tensors[tensor].keep
+
+    def _uses(self, at: int) -> tuple[Use, ...]:
+        operation = self.listing.operations[at]
+        mode = operation.modes[1].first
+        return tuple(
+            Use(
+                tensor=tensor,
+                reads=tensor in operation.reads,
+                writes=tensor in operation.writes,
+                live_after=self.live_after(tensor, at),
+                shared=tensor not in operation.cut,
+                passes=operand.passes,
+                stationary=operand.stationary,
+            )
+            for tensor, operand in zip(operation.uses(0), mode.operands, strict=True)
+        )
+
+    def modes(self, at: int, pieces: int) -> tuple[Use, ...]:
+        """Return the uses of an operation in ``pieces``, by the operands of its mode then."""
+        modes = self.listing.operations[at].modes[pieces]
+        first = dict(zip(self.listing.operations[at].uses(0), modes.first.operands, strict=True))
+        later = dict(zip(self.listing.operations[at].uses(1), modes.later.operands, strict=True))
+        return tuple(
+            Use(
+                tensor=use.tensor,
+                reads=use.reads,
+                writes=use.writes,
+                live_after=use.live_after,
+                shared=use.shared and pieces > 1,
+                passes=min(first[use.tensor].passes, later[use.tensor].passes),
+                stationary=first[use.tensor].stationary and later[use.tensor].stationary,
+            )
+            for use in self.uses[at]
+        )
+
+    @cached_property
+    def pieces(self) -> list[int]:
+        """All numbers of pieces."""
+        return sorted({pieces for each in self.listing.operations for pieces in each.modes})
+
+    def cycles(self, pieces: int) -> Floats:
+        """Return (n,) cycles of computing of all pieces; infinite where an operation has none."""
+        found = np.full(self.count, np.inf)
+        for at, operation in enumerate(self.listing.operations):
+            modes = operation.modes.get(pieces)
+            if modes is not None:
+                later = (pieces - 1) * modes.later.compute_cycles
+                found[at] = modes.first.compute_cycles + later
+        return found
+
+    def scratch(self, pieces: int) -> Floats:
+        """Return (n,) bytes of scratch in whole pages, the mean over pieces."""
+        machine = self.listing.machine
+        found = np.zeros(self.count)
+        for at, operation in enumerate(self.listing.operations):
+            modes = operation.modes.get(pieces)
+            if modes is not None:
+                first, later = (
+                    _pages(machine, m.scratch_bytes) for m in (modes.first, modes.later)
+                )
+                found[at] = (first + (pieces - 1) * later) / pieces
+        return found
+
+
+def _pages(machine: Machine, size_bytes: int) -> int:
+    return -(-size_bytes // machine.page_bytes) * machine.page_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from formulations.solver.program import Floats
 from spmopt.core.listing import Listing
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
+from spmopt.core.operation import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +108,43 @@ class Listed:
         """All numbers of pieces."""
         return sorted({pieces for each in self.listing.operations for pieces in each.modes})
 
+    @cached_property
+    def borders(self) -> list[int]:
+        """Positions before products, before and after what cannot be cut, and after sums.
+
+        Point-wise work stays with what it follows.
+        """
+        found = set[int]()
+        for at, operation in enumerate(self.listing.operations):
+            if operation.modes[1].first.macs or len(operation.modes) == 1:
+                found.add(at)
+            if len(operation.modes) == 1 or operation.sums:
+                found.add(at + 1)
+        return sorted(found - {0, self.count})
+
     def cycles(self, pieces: int) -> Floats:
         """Return (n,) cycles of computing of all pieces; infinite where an operation has none."""
+        return self._of_all(pieces, lambda mode: mode.compute_cycles)
+
+    def unavoidable(self, pieces: int) -> Floats:
+        """Return (n,) what all pieces cost whatever is resident: accesses of the SPM, and MACs."""
+        objective = self.objective
+        return self._of_all(
+            pieces,
+            lambda mode: float(
+                objective.spm_read_byte * mode.spm_read_bytes
+                + objective.spm_write_byte * mode.spm_write_bytes
+                + objective.mac * mode.macs
+            ),
+        )
+
+    def _of_all(self, pieces: int, figure: Callable[[Mode], float]) -> Floats:
+        """Add up a figure of the modes of all pieces (n,)."""
         found = np.full(self.count, np.inf)
         for at, operation in enumerate(self.listing.operations):
             modes = operation.modes.get(pieces)
             if modes is not None:
-                later = (pieces - 1) * modes.later.compute_cycles
-                found[at] = modes.first.compute_cycles + later
+                found[at] = figure(modes.first) + (pieces - 1) * figure(modes.later)
         return found
 
     def scratch(self, pieces: int) -> Floats:

@@ -6,7 +6,7 @@ searched, the programs of its arcs are solved, and so on until all of them are: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -35,13 +35,25 @@ class SegmentArcs:
     """Values of all segments of a listing, in objective units; infinite of those that none are.
 
     ``held``: as in :class:`~.segment.SegmentProgram`. ``spare``: what a byte moved costs beside the
-    objective, in bytes' time on the channel.
+    objective, as a share of its time on the channel. ``borders``: positions at which segments may
+    begin, by default all; with fewer the cheapest cover is one of those.
     """
 
-    def __init__(self, listed: Listed, held: float, spare: float = 0.0) -> None:
+    def __init__(
+        self,
+        listed: Listed,
+        held: float,
+        spare: float = 0.0,
+        borders: Iterable[int] | None = None,
+    ) -> None:
         self.listed, self.held, self.spare = listed, held, spare
         self.value = {pieces: self._cheap(pieces) for pieces in listed.pieces}
         self.solved: dict[Segment, SegmentValue] = {}
+        if borders is not None:
+            closed = np.ones(listed.count + 1, bool)
+            closed[[0, *borders, listed.count]] = False
+            for value in self.value.values():
+                value[closed, :] = value[:, closed] = np.inf
 
     def cheapest(self, stop: Callable[[], bool], threads: int = 1) -> CheapestCover:
         """Find the cheapest cover.
@@ -100,6 +112,8 @@ class SegmentArcs:
         can = np.isfinite(cycles)
         one = float(objective.cycle) * np.maximum(np.where(can, cycles, 0.0), forced / rate)
         upto = np.concatenate(([0.0], np.cumsum(one + least_byte * forced)))
+        always = np.where(can, listed.unavoidable(pieces), 0.0)
+        always = np.concatenate(([0.0], np.cumsum(always)))
         value: Floats = upto[None, :] - upto[:, None]
         into, out = self._crossing
         crossing = (
@@ -107,7 +121,7 @@ class SegmentArcs:
             + float(objective.dram_in_byte) * into
             + float(objective.dram_out_byte) * out
         )
-        value = np.maximum(value, crossing)
+        value = np.maximum(value, crossing) + always[None, :] - always[:, None]
         for begin in range(count):
             value[begin, : begin + 1] = np.inf
             value[begin, self._reach(begin, pieces) + 1 :] = np.inf

@@ -52,6 +52,10 @@ class SegmentProgram:
         self.listed, self.segment, self.held = listed, segment, held
         self.pieces, self.steps = segment.pieces, segment.end - segment.begin
         self.unit = max(listed.capacity / 64, 1.0)
+        objective = listed.objective
+        prices = (float(objective.cycle) / listed.bytes_per_cycle, float(objective.dram_in_byte))
+        # In joules a byte's price is below the solver's tolerance.
+        self.price = max(*prices, float(objective.dram_out_byte)) or 1.0
         self.cost: list[float] = []
         self.upper: list[float] = []
         self.lower: list[float] = []
@@ -94,7 +98,7 @@ class SegmentProgram:
 
     def _value(self, answer: SolverResult) -> float:
         assert answer.objective is not None
-        return answer.objective * self.unit
+        return answer.objective * self.unit * self.price
 
     def _moved(self, answer: SolverResult) -> float:
         assert answer.primal is not None
@@ -315,8 +319,10 @@ class SegmentProgram:
         entries = [entry for row in rows for entry in row.items()]
         offset = float(objective.dram_in_byte) * self.constant_in.sum()
         offset += float(objective.dram_out_byte) * self.constant_out.sum()
+        here = slice(self.segment.begin, self.segment.end)
+        offset += float(self.listed.unavoidable(self.pieces)[here].sum())
         return Program(
-            cost=np.array(self.cost),
+            cost=np.array(self.cost) / self.price,
             lower=np.array(self.lower),
             upper=np.array(self.upper),
             row_lower=np.array([lower for lower, _, _ in self.rows]),
@@ -327,7 +333,7 @@ class SegmentProgram:
                 value=np.array([value for _, value in entries], np.float64),
                 by_rows=True,
             ),
-            offset=offset / self.unit,
+            offset=offset / self.unit / self.price,
         )
 
 

@@ -108,6 +108,13 @@ class Listed:
         """All numbers of pieces."""
         return sorted({pieces for each in self.listing.operations for pieces in each.modes})
 
+    @property
+    def dearest_row(self) -> float:
+        """Objective units of the dearest multiple of a row: of a step's time, or of a byte."""
+        objective, machine = self.objective, self.listing.machine
+        byte = max(float(objective.dram_in_byte), float(objective.dram_out_byte))
+        return max(float(objective.cycle) / machine.dram_bytes_per_s, byte)
+
     @cached_property
     def borders(self) -> list[int]:
         """Positions before products, before and after what cannot be cut, and after sums.
@@ -123,7 +130,7 @@ class Listed:
         return sorted(found - {0, self.count})
 
     def cycles(self, pieces: int) -> Floats:
-        """Return (n,) cycles of computing of all pieces; infinite where an operation has none."""
+        """Return (n,) cycles of computing of all pieces; infinite of what cannot be or fit."""
         return self._of_all(pieces, lambda mode: mode.compute_cycles)
 
     def unavoidable(self, pieces: int) -> Floats:
@@ -142,8 +149,8 @@ class Listed:
         """Add up a figure of the modes of all pieces (n,)."""
         found = np.full(self.count, np.inf)
         for at, operation in enumerate(self.listing.operations):
-            modes = operation.modes.get(pieces)
-            if modes is not None:
+            if self.listing.fits(at, pieces):
+                modes = operation.modes[pieces]
                 found[at] = figure(modes.first) + (pieces - 1) * figure(modes.later)
         return found
 

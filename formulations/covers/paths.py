@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import frexp
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from formulations.covers.listed import Listed
 from formulations.covers.segment import SegmentProgram, SegmentValue
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.listing import Cover, Segment
+from spmopt.core.listing import Cover, CoverCertificate, Segment
+
+_DIGITS = 60
+"""Binary digits of the dearest price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,19 @@ class SegmentArcs:
                     at = segment.begin, segment.end
                     known[at] = max(float(known[at]), found.value + self.spare * self._byte(found))
 
+    def certificate(self) -> CoverCertificate:
+        """Return the prices of the segments that were solved, as integers."""
+        bits = _DIGITS - frexp(self.listed.dearest_row)[1]
+        return CoverCertificate(
+            objective=self.listed.objective,
+            bits=bits,
+            prices={
+                segment: {row: round(price * 2.0**bits) for row, price in found.prices.items()}
+                for segment, found in self.solved.items()
+                if found.prices
+            },
+        )
+
     def _byte(self, found: SegmentValue) -> float:
         listed = self.listed
         return found.moved_bytes * float(listed.objective.cycle) / listed.bytes_per_cycle
@@ -110,6 +127,8 @@ class SegmentArcs:
         least_byte = float(min(objective.dram_in_byte, objective.dram_out_byte))
         cycles, forced = listed.cycles(pieces), self._forced(pieces)
         can = np.isfinite(cycles)
+        # At best bytes are shared by both channels.
+        rate *= 2 if listed.listing.machine.duplex else 1
         one = float(objective.cycle) * np.maximum(np.where(can, cycles, 0.0), forced / rate)
         upto = np.concatenate(([0.0], np.cumsum(one + least_byte * forced)))
         always = np.where(can, listed.unavoidable(pieces), 0.0)
@@ -170,16 +189,18 @@ class SegmentArcs:
     def _reach(self, begin: int, pieces: int) -> int:
         """Return the farthest end of a segment of so many pieces."""
         listing = self.listed.listing
-        if pieces == 1:
-            return self.listed.count
         begun: set[int] = set()
         read: set[int] = set()
         for at in range(begin, self.listed.count):
             operation = listing.operations[at]
+            if not listing.fits(at, pieces):
+                return at
+            if pieces == 1:
+                continue
             again = any(t in begun and t not in operation.reads for t in operation.sums)
             read.update(t for t in operation.reads if t not in operation.sums)
             begun |= operation.sums
-            if pieces not in operation.modes or again or read & begun:
+            if again or read & begun:
                 return at
         return self.listed.count
 

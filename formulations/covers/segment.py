@@ -16,16 +16,18 @@ something of it, so that any schedule of any cover with the segment is a solutio
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from formulations.covers.listed import Listed, Use
 from formulations.solver.highs import solve
 from formulations.solver.program import Matrix, Program, SolverResult, SolverStatus
-from spmopt.core.listing import Segment
+from spmopt.core.listing import Row, Segment
 
 Terms = list[tuple[int, float]]
+_OF_TIME = ("moves", "reads", "writes", "waits")
+_LESS = 1 - 1e-12
 _OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,
@@ -35,10 +37,14 @@ _OPTIONS: dict[str, bool | int | float | str] = {
 
 @dataclass(frozen=True, slots=True)
 class SegmentValue:
-    """What a segment costs at least, in objective units, and how much it moves then."""
+    """What a segment costs at least, in objective units, and how much it moves then.
+
+    ``prices``: of rows, by the names that ``spmopt.verifier.segment_bound`` gives them.
+    """
 
     value: float
     moved_bytes: float
+    prices: dict[Row, float] = field(default_factory=dict)
 
 
 class SegmentProgram:
@@ -60,6 +66,7 @@ class SegmentProgram:
         self.upper: list[float] = []
         self.lower: list[float] = []
         self.rows: list[tuple[float, float, Terms]] = []
+        self.names: list[tuple[Row, float]] = []
         self.into: list[Terms] = [[] for _ in range(self.steps)]
         self.out: list[Terms] = [[] for _ in range(self.steps)]
         self.serial_in: list[Terms] = [[] for _ in range(self.steps)]
@@ -94,7 +101,31 @@ class SegmentProgram:
             return SegmentValue(value=np.inf, moved_bytes=0.0)
         if answer.status is not SolverStatus.OPTIMAL or answer.primal is None:
             raise ArithmeticError(f"segment {self.segment}: {answer.status}")
-        return SegmentValue(value=self._value(answer), moved_bytes=self._moved(answer))
+        return SegmentValue(
+            value=self._value(answer),
+            moved_bytes=self._moved(answer),
+            prices=self._prices(answer),
+        )
+
+    def _prices(self, answer: SolverResult) -> dict[Row, float]:
+        """Return the prices of rows, in objective units; those of the time are legal together."""
+        assert answer.row_dual is not None
+        found = {}
+        for (name, times), (lower, upper, _), dual in zip(
+            self.names, self.rows, answer.row_dual, strict=True
+        ):
+            # The solver's are of the wrong sign by its tolerance.
+            sided = min(dual, 0.0) if lower == -np.inf else dual
+            sided = max(sided, 0.0) if upper == np.inf else sided
+            if sided:
+                found[name] = float(sided) * self.price / times
+        machine, cycle = self.listed.listing.machine, float(self.listed.objective.cycle)
+        for step in range(self.steps):
+            timed = [(kind, step) for kind in _OF_TIME if found.get((kind, step), 0.0)]
+            total = machine.dram_bytes_per_s * sum(max(found[row], 0.0) for row in timed)
+            for row in timed:
+                found[row] = max(found[row], 0.0) * min(1.0, cycle * _LESS / max(total, 1e-300))
+        return found
 
     def _value(self, answer: SolverResult) -> float:
         assert answer.objective is not None
@@ -113,8 +144,12 @@ class SegmentProgram:
         self.lower.append(lower / self.unit)
         return len(self.cost) - 1
 
-    def _row(self, lower: float, upper: float, terms: Terms) -> None:
+    def _row(
+        self, lower: float, upper: float, terms: Terms, *name: str | int, times: float = 1.0
+    ) -> None:
+        """Add a row of bytes; its name and multiple in ``spmopt.verifier.segment_bound``."""
         self.rows.append((lower / self.unit, upper / self.unit, terms))
+        self.names.append((name, times))
 
     def _move(self, step: int, column: int, into: float = 0.0, out: float = 0.0) -> None:
         if into:
@@ -143,9 +178,10 @@ class SegmentProgram:
                 growth: Terms = [(now, 1.0)] + ([(before, -1.0)] if held else [])
                 if step <= last:
                     growth.append((self._loaded(step, size, serial=fixed), -1.0))
-                self._row(-np.inf, 0.0, growth)
+                self._row(-np.inf, 0.0, growth, "grows", tensor, step)
                 if dirty >= 0:
-                    self._row(0.0, np.inf, [(now, 1.0), (dirty, -1.0)])
+                    held_on = [(now, 1.0), (dirty, -1.0)]
+                    self._row(0.0, np.inf, held_on, "holds", tensor, step)
             before = now
             if use is not None:
                 self._stream(step, use, now, size, pieces=1.0)
@@ -154,9 +190,9 @@ class SegmentProgram:
             if not live:
                 dirty = -1
             elif use is not None and use.writes:
-                dirty = self._stored(step, now, size, serial=fixed)
+                dirty = self._stored(tensor, step, now, serial=fixed)
             elif dirty >= 0:
-                dirty = self._stored(step, dirty, size, serial=False)
+                dirty = self._stored(tensor, step, dirty, serial=False)
         if dirty >= 0:
             self.left.append((dirty, 1.0))
 
@@ -168,13 +204,15 @@ class SegmentProgram:
             self.serial_in[step].append((load, 1.0))
         return load
 
-    def _stored(self, step: int, before: int, size: float, *, serial: bool) -> int:
+    def _stored(self, tensor: int, step: int, before: int, *, serial: bool) -> int:
         """Return bytes newer than DRAM after a step: those before, less what it stores."""
+        size = float(self.listed.sizes[tensor])
         store, after = self._new(size), self._new(size)
         self._move(step, store, out=1.0)
         if serial:
             self.serial_out[step].append((store, 1.0))
-        self._row(0.0, 0.0, [(after, 1.0), (store, 1.0), (before, -1.0)])
+        terms = [(after, 1.0), (store, 1.0), (before, -1.0)]
+        self._row(0.0, 0.0, terms, "stores", tensor, step)
         return after
 
     def _stream(self, step: int, use: Use, resident: int, size: float, pieces: float) -> None:
@@ -213,7 +251,7 @@ class SegmentProgram:
                 if step == 0 and not begun:
                     growth.append((before, -1.0))
                 fresh = use is not None and use.writes and not use.reads
-                self._row(-np.inf, size if fresh else 0.0, growth)
+                self._row(-np.inf, size if fresh else 0.0, growth, "grows", tensor, step)
             if not touched[0][1].writes:
                 continue
             store = self._new(pieces * size)
@@ -221,14 +259,15 @@ class SegmentProgram:
             stores.append((store, 1.0))
             if use is not None and use.stationary:
                 self.serial_out[step].append((store, 1.0))
+        for step, _ in touched if not begun else []:
+            # Every byte comes once at least.
+            come: Terms = [*loads, (before, 1.0), (resident[step], -pieces)]
+            self._row(size - pieces * size, np.inf, come, "comes", tensor, step)
         if touched[0][1].writes:
             self._sum(touched, resident, loads, stores, before)
             return
         for step, use in touched:
             self._stream(step, use, resident[step], size, pieces)
-            # Every byte comes once at least.
-            come: Terms = [*loads, (before, 1.0), (resident[step], -pieces)]
-            self._row(size - pieces * size, np.inf, come)
 
     def _sum(
         self,
@@ -239,7 +278,8 @@ class SegmentProgram:
         before: int,
     ) -> None:
         """Move what is added up: every load of a sum needs a store before, and one more at last."""
-        size, pieces = float(self.listed.sizes[touched[0][1].tensor]), float(self.pieces)
+        tensor = touched[0][1].tensor
+        size, pieces = float(self.listed.sizes[tensor]), float(self.pieces)
         live = touched[-1][1].live_after
         streamed: Terms = []
         total = 0.0
@@ -252,11 +292,12 @@ class SegmentProgram:
             total += pieces * size
             if not use.reads:  # the first piece has nothing to read
                 less = self._new(size)
-                self._row(-np.inf, pieces * size, [(less, 1.0), (now, pieces)])
+                self._row(-np.inf, pieces * size, [(less, 1.0), (now, pieces)], "less", tensor)
                 self._move(step, less, into=-1.0)
             if number == len(touched) - 1 and not live:  # nor the last one to keep
                 spared = self._new(passes * size)
-                self._row(-np.inf, passes * pieces * size, [(spared, 1.0), (now, passes * pieces)])
+                terms = [(spared, 1.0), (now, passes * pieces)]
+                self._row(-np.inf, passes * pieces * size, terms, "spared", tensor)
                 self._move(step, spared, out=-1.0)
         after: Terms = []
         if live:
@@ -267,11 +308,11 @@ class SegmentProgram:
         # Bytes on chip leave by a store, but for those that are dead when the segment ends.
         least = (size if live else 0.0) if before < 0 else (0.0 if live else -size)
         terms = [*stores, *after, *streamed, *((column, -1.0) for column, _ in loads), *begins]
-        self._row(least - total, np.inf, terms)
+        self._row(least - total, np.inf, terms, "sums", tensor)
 
     def _borders(self) -> None:
         """Bound what is on chip before and after the segment, and what pieces leave each other."""
-        for held, which in ((self.found, self.into), (self.left, self.out)):
+        for name, held, which in (("found", self.found, self.into), ("left", self.left, self.out)):
             if not held:
                 continue
             terms = [(column, 1.0) for column, _ in held]
@@ -282,7 +323,7 @@ class SegmentProgram:
                     moved = self._new(np.inf)
                     which[step].append((moved, 1.0))
                     terms.append((moved, -1.0))
-            self._row(-np.inf, 0.0, terms)
+            self._row(-np.inf, 0.0, terms, name)
 
     def _durations(self) -> None:
         """Rows of the room and of the time of each step, and the costs."""
@@ -290,10 +331,11 @@ class SegmentProgram:
         objective, machine = listed.objective, listed.listing.machine
         cycles = listed.cycles(self.pieces)[begin : self.segment.end]
         scratch = listed.scratch(self.pieces)[begin : self.segment.end]
-        rate = listed.bytes_per_cycle
+        rate, clock = listed.bytes_per_cycle, float(machine.clock_hz)
         cycle = float(objective.cycle) / rate
         for step in range(self.steps):
-            self._row(-np.inf, listed.capacity - scratch[step], self.room[step])
+            free = listed.capacity - scratch[step]
+            self._row(-np.inf, free, self.room[step], "room", step, times=self.pieces)
             into, out = self.into[step], self.out[step]
             for terms, each in ((into, objective.dram_in_byte), (out, objective.dram_out_byte)):
                 for column, value in terms:
@@ -305,12 +347,16 @@ class SegmentProgram:
             first, last = self.serial_in[step], self.serial_out[step]
             moved = (self.constant_in[step], self.constant_out[step])
             if first or last:
-                self._row(rate * cycles[step], np.inf, [(time, 1.0), *_minus(first), *_minus(last)])
+                waits = [(time, 1.0), *_minus(first), *_minus(last)]
+                self._row(rate * cycles[step], np.inf, waits, "waits", step, times=clock)
             if machine.duplex:
-                self._row(moved[0], np.inf, [(time, 1.0), *_minus(into), *_minus(last)])
-                self._row(moved[1], np.inf, [(time, 1.0), *_minus(out), *_minus(first)])
+                reads = [(time, 1.0), *_minus(into), *_minus(last)]
+                writes = [(time, 1.0), *_minus(out), *_minus(first)]
+                self._row(moved[0], np.inf, reads, "reads", step, times=clock)
+                self._row(moved[1], np.inf, writes, "writes", step, times=clock)
             else:
-                self._row(sum(moved), np.inf, [(time, 1.0), *_minus(into), *_minus(out)])
+                moves = [(time, 1.0), *_minus(into), *_minus(out)]
+                self._row(sum(moved), np.inf, moves, "moves", step, times=clock)
 
     def _program(self) -> Program:
         objective = self.listed.objective

@@ -9,6 +9,7 @@ weights, statistics) is written by its first piece and updated in place by the o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from math import lcm
@@ -16,6 +17,7 @@ from math import lcm
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode, Operation
 from spmopt.core.order import hazards
 
@@ -37,6 +39,8 @@ class Segment:
 
 
 Cover = tuple[Segment, ...]
+Row = tuple[str | int, ...]
+"""Name of a row of the program of a segment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,23 @@ class Listing:
                 return f"{operation.name}: what is summed over the batch is read in the segment"
         return ""
 
+    def fits(self, at: int, pieces: int) -> bool:
+        """Return whether what an operation keeps on chip while it runs fits, in so many pieces."""
+        operation, machine = self.operations[at], self.machine
+        modes = operation.modes.get(pieces)
+        if modes is None:
+            return False
+        for piece, mode in enumerate((modes.first, modes.later)):
+            kept = sum(
+                self.tensors[t].size_bytes // (pieces if t in operation.cut else 1)
+                for t, operand in zip(operation.uses(piece), mode.operands, strict=True)
+                if operand.stationary
+            )
+            scratch = machine.pages(mode.scratch_bytes) * machine.page_bytes
+            if kept + scratch > machine.spm_pages * machine.page_bytes:
+                return False
+        return True
+
     def uniform(self, pieces: int) -> Cover:
         """Return the cover of the fewest segments in ``pieces``; what cannot be cut is whole."""
         cover = list[Segment]()
@@ -194,6 +215,18 @@ class Listing:
             source=self.source,
         )
         return instance, origins
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoverCertificate:
+    """Prices that prove a bound over all covers of a listing, in units of ``2**-bits``.
+
+    ``prices``: of rows of some segments, by name (``spmopt.verifier.segment_bound``).
+    """
+
+    objective: Objective
+    bits: int
+    prices: Mapping[Segment, Mapping[Row, int]]
 
 
 class _Parts:

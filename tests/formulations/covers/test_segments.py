@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+import numpy as np
 import pytest
 
 from formulations.covers.listed import Listed
@@ -11,12 +12,14 @@ from formulations.covers.paths import SegmentArcs
 from formulations.covers.segment import SegmentProgram
 from formulations.residency.column_generation import ColumnGeneration
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.listing import Cover, Listing, Segment
+from spmopt.core.listing import Cover, CoverCertificate, Listing, Segment
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.scheduler import Request
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
+from spmopt.verifier.cover_bound import cover_bound
+from spmopt.verifier.segment_bound import Liveness, segment_bound
 from tests.formulations.covers.random_listing import covers, random_listing
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 
@@ -95,3 +98,71 @@ def test_no_cover_is_below_the_bound_over_all() -> None:
         assert early.value <= found.value * (1 + 1e-9) + 1e-15, seed
         compared += 1
     assert compared > 15
+
+
+def segments(listed: Listing) -> list[Segment]:
+    """All segments of a listing that fit."""
+    count = len(listed.operations)
+    every = (
+        Segment(begin=begin, end=end, pieces=pieces)
+        for begin in range(count)
+        for end in range(begin + 1, count + 1)
+        for pieces in (1, 2, 4)
+    )
+    return [
+        segment
+        for segment in every
+        if not listed.obstacle(segment)
+        and all(listed.fits(at, segment.pieces) for at in range(segment.begin, segment.end))
+    ]
+
+
+def test_cheap_values_are_of_all_segments_and_never_above_programs() -> None:
+    compared = 0
+    for seed in range(60):
+        listed = random_listing(seed)
+        figures = Listed(listed, objective_named(OBJECTIVES[seed % 3], listed.machine))
+        arcs = SegmentArcs(figures, float(figures.capacity))
+        every = segments(listed)
+        assert sum(np.isfinite(table).sum() for table in arcs.value.values()) == len(every)
+        for segment in every:
+            value = SegmentProgram(figures, segment, figures.capacity).solve().value
+            cheap = float(arcs.value[segment.pieces][segment.begin, segment.end])
+            assert cheap <= value * (1 + 1e-6) + 1e-15, (seed, segment)
+            compared += cheap > 0.5 * value > 0
+    assert compared > 100
+
+
+def test_prices_prove_the_values_in_exact_integers() -> None:
+    """Of each segment, and over all covers; any other prices prove no more."""
+    random = np.random.default_rng(1)
+    for seed in range(30):
+        listed = random_listing(seed, most=3)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures, live = Listed(listed, objective), Liveness(listed)
+        for segment in segments(listed):
+            found = SegmentProgram(figures, segment, figures.capacity).solve()
+            prices = {row: round(price * 2**80) for row, price in found.prices.items()}
+            exact = segment_bound(live, segment, objective, prices, 80)
+            assert exact / 2**80 == pytest.approx(found.value, rel=1e-8, abs=1e-18)
+            other = {row: int(price * random.uniform(0.3, 1.0)) for row, price in prices.items()}
+            assert segment_bound(live, segment, objective, other, 80) <= exact + 2**20
+
+
+def test_the_bound_over_all_covers_is_recomputed_exactly() -> None:
+    compared = 0
+    for seed in range(200, 240):
+        listed = random_listing(seed, most=3)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures = Listed(listed, objective)
+        arcs = SegmentArcs(figures, float(figures.capacity))
+        try:
+            found = arcs.cheapest(lambda: False)
+        except InfeasibleError:
+            continue
+        exact = cover_bound(listed, arcs.certificate())
+        assert float(exact) == pytest.approx(found.value, rel=1e-6, abs=1e-15), seed
+        nothing = CoverCertificate(objective=objective, bits=60, prices={})
+        assert cover_bound(listed, nothing) <= exact
+        compared += 1
+    assert compared > 20

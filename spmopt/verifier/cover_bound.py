@@ -1,0 +1,196 @@
+"""A bound over all covers of a listing: values of segments, and a shortest path, in exact integers.
+
+A certificate has prices for some segments. All others count with what is plain to see: computing,
+what cannot be on chip at once, and what crosses a segment's ends beyond what the scratchpad holds.
+Steps of a schedule belong to one segment each, so the cheapest path from the first operation to the
+end, over all segments, is at most what any schedule of any cover costs.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+
+from spmopt.core.listing import CoverCertificate, Listing, Segment
+from spmopt.core.table import Ints
+from spmopt.verifier.segment_bound import Liveness, segment_bound
+
+_NONE = np.iinfo(np.int64).max // 4
+_DIGITS = 55
+"""Binary digits of the longest path."""
+
+
+def cover_bound(listing: Listing, certificate: CoverCertificate) -> Fraction:
+    """Return a lower bound of the objective over all legal schedules of all covers of a listing.
+
+    Covers are those of segments in as many pieces as some operation has modes for, depth first, in
+    the order of the listing; time is the sum of the steps' (PROBLEM.md, section 3).
+
+    Raises
+    ------
+    InputError
+        Prices that prove nothing, or of rows or segments that there are not.
+    """
+    return _Path(listing, certificate).value()
+
+
+class _Path:
+    """Costs of segments in units of ``2**-self.bits``, fewer than those of the certificate."""
+
+    def __init__(self, listing: Listing, certificate: CoverCertificate) -> None:
+        self.listing, self.certificate = listing, certificate
+        self.objective, self.liveness = certificate.objective, Liveness(listing)
+        self.count, machine = len(listing.operations), listing.machine
+        self.capacity = machine.spm_pages * machine.page_bytes
+        self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
+        self.pieces = sorted({pieces for each in listing.operations for pieces in each.modes})
+        plain = [[self._alone(at, pieces) for at in range(self.count)] for pieces in self.pieces]
+        known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
+        most = max(known) * self.count + self._byte(1, 1) * 2 * self.count * sum(
+            tensor.size_bytes for tensor in listing.tensors
+        )
+        self.bits = _DIGITS - max(floor(most).bit_length(), 0)
+        self.alone = [[None if v is None else self._units(v) for v in row] for row in plain]
+
+    def value(self) -> Fraction:
+        """Return the length of the shortest path."""
+        crossing = self._crossing()
+        proved = self._proved()
+        reached = np.full(self.count + 1, _NONE)
+        reached[0] = 0
+        tables = [
+            self._table(pieces, alone, crossing)
+            for pieces, alone in zip(self.pieces, self.alone, strict=True)
+        ]
+        for segment, value in proved.items():
+            table = tables[self.pieces.index(segment.pieces)]
+            at = segment.begin, segment.end
+            table[at] = max(int(table[at]), value)
+        for end in range(1, self.count + 1):
+            ways = [int((reached[:end] + table[:end, end]).min()) for table in tables]
+            reached[end] = min(_NONE, *ways)
+        return Fraction(int(reached[-1])) / Fraction(2) ** self.bits
+
+    def _units(self, value: Fraction) -> int:
+        return floor(value * Fraction(2) ** self.bits)
+
+    def _byte(self, into: int, out: int) -> Fraction:
+        """Return what bytes in and out cost when nothing hides them, on all channels at best."""
+        objective = self.objective
+        moved = objective.cycle * (into + out) * self.cycles_of_byte
+        if self.listing.machine.duplex:
+            moved /= 2
+        return moved + objective.dram_in_byte * into + objective.dram_out_byte * out
+
+    def _alone(self, at: int, pieces: int) -> Fraction | None:
+        """Return what an operation costs at least in so many pieces; None if it is never."""
+        operation, machine, objective = (
+            self.listing.operations[at],
+            self.listing.machine,
+            self.objective,
+        )
+        modes = operation.modes.get(pieces)
+        if modes is None or not self.listing.fits(at, pieces):
+            return None
+        both = [(modes.first, 1), (modes.later, pieces - 1)]
+        cycles = sum(count * mode.compute_cycles for mode, count in both)
+        scratch = sum(
+            count * machine.pages(mode.scratch_bytes) * machine.page_bytes for mode, count in both
+        )
+        used = sum(
+            self.listing.tensors[t].size_bytes * (1 if t in operation.cut else pieces)
+            for t in operation.uses(0)
+            if t in operation.reads or self.liveness.after(at, t)
+        )
+        forced = max(used + scratch - pieces * self.capacity, 0)
+        always = sum(
+            count
+            * (
+                objective.spm_read_byte * mode.spm_read_bytes
+                + objective.spm_write_byte * mode.spm_write_bytes
+                + objective.mac * mode.macs
+            )
+            for mode, count in both
+        )
+        least = min(objective.dram_in_byte, objective.dram_out_byte) * forced
+        channels = 2 if machine.duplex else 1
+        time = objective.cycle * max(Fraction(cycles), forced * self.cycles_of_byte / channels)
+        return time + least + always
+
+    def _table(self, pieces: int, alone: list[int | None], crossing: Ints) -> Ints:
+        """Return (n + 1, n + 1) costs of segments from one operation to before another."""
+        upto = np.concatenate(([0], np.cumsum([value or 0 for value in alone])))
+        table: Ints = np.maximum(upto[None, :] - upto[:, None], crossing)
+        for begin in range(self.count):
+            end = self._farthest(begin, pieces)
+            table[begin, : begin + 1] = table[begin, end + 1 :] = _NONE
+        table[self.count] = _NONE
+        return table
+
+    def _farthest(self, begin: int, pieces: int) -> int:
+        """Return the farthest end of a segment; none beyond it has no obstacle."""
+        end, sums, read = begin, set[int](), set[int]()
+        while end < self.count:
+            operation = self.listing.operations[end]
+            if not self.listing.fits(end, pieces):
+                break
+            if pieces > 1:
+                anew = {t for t in operation.sums if t not in operation.reads}
+                read |= {t for t in operation.reads if t not in operation.sums}
+                if anew & sums or read & (sums | operation.sums):
+                    break
+                sums |= operation.sums
+            end += 1
+        return end
+
+    def _crossing(self) -> Ints:
+        """Return (n + 1, n + 1) costs of what segments load and store beside what is held."""
+        size = self.count + 2
+        into, out = np.zeros((2, size, size), np.int64)
+        last, wrote = dict[int, int](), dict[int, int]()
+        for at, operation in enumerate(self.listing.operations):
+            for t in operation.uses(0):
+                tensor = self.listing.tensors[t].size_bytes
+                if t in operation.reads:
+                    _add(into, (last.get(t, -1) + 1, at + 1), (at + 1, self.count + 1), tensor)
+                last[t] = at
+        following = dict.fromkeys(last, self.count)
+        after: list[dict[int, int]] = []
+        for at in range(self.count - 1, -1, -1):
+            uses = self.listing.operations[at].uses(0)
+            after.append({t: following[t] for t in uses})
+            following |= dict.fromkeys(uses, at)
+        after.reverse()
+        for at, operation in enumerate(self.listing.operations):
+            for t in operation.uses(0):
+                if t in operation.writes:
+                    wrote[t] = at
+                if t in wrote and self.liveness.after(at, t):
+                    tensor = self.listing.tensors[t].size_bytes
+                    _add(out, (0, wrote[t] + 1), (at + 1, after[at][t] + 1), tensor)
+        found = []
+        for each in (into, out):
+            total = each.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
+            found.append(np.maximum(total - self.capacity, 0))
+        prices = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
+        crossing: Ints = prices[0] * found[0] + prices[1] * found[1]
+        return crossing
+
+    def _proved(self) -> dict[Segment, int]:
+        """Return the values of the segments that have prices, in units of the path."""
+        certificate, found = self.certificate, {}
+        for segment, prices in certificate.prices.items():
+            value = segment_bound(
+                self.liveness, segment, certificate.objective, prices, certificate.bits
+            )
+            found[segment] = self._units(Fraction(value) / Fraction(2) ** certificate.bits)
+        return found
+
+
+def _add(table: Ints, rows: tuple[int, int], columns: tuple[int, int], value: int) -> None:
+    """Add to rows and columns [first, last) of a table that is summed up later."""
+    for row, sign in zip(rows, (1, -1), strict=True):
+        table[row, columns[0]] += sign * value
+        table[row, columns[1]] -= sign * value

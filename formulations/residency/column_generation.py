@@ -193,7 +193,8 @@ class ColumnGeneration:
         if self.prices is not None and self.gap <= tolerance:
             return
         timed = self.request.objective.cycle > 0 or tolerance >= settings.loose
-        windows = steps > (settings.large if timed else settings.large_of_bytes)
+        large = settings.large_of_fluid if self.fluid else settings.large
+        windows = steps > (large if timed else settings.large_of_bytes)
         columns = self._windows(tolerance) if windows else self._first_columns()
         if columns is None or self.request.remaining_s() <= 0:
             return

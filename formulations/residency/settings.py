@@ -45,7 +45,8 @@ class Settings:
     gap end the search; those that find new columns do not count where it is ``hopeful``, and a
     program of bytes may follow that of pages.
 
-    Above ``large`` steps (``large_of_bytes`` where cycles cost nothing, which programs decide
+    Above ``large`` steps (``large_of_fluid`` of the relaxation, whose gaps are smaller, and
+    ``large_of_bytes`` where cycles cost nothing, which programs decide
     sooner: GNMT of 3,583 operations, 1.5 s for 4.9, unless a gap of ``loose`` will do) windows
     come before a program over all of them, by the last of ``efforts`` whose gap is not above that
     asked for: at most ``sweeps``, the first over windows that decide ``width`` steps, the others
@@ -71,6 +72,7 @@ class Settings:
     small: int = 10_000
     small_program: int = 50_000
     large: int = 600
+    large_of_fluid: int = 2_000
     large_of_bytes: int = 10_000
     efforts: tuple[Effort, ...] = (
         Effort(gap=0.0),

@@ -1,0 +1,98 @@
+"""Tensors of a segment as arrays over its steps: how they are used, and when they are followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from formulations.covers.listed import Use
+from formulations.solver.program import Floats
+from spmopt.core.table import Ints
+
+
+class Amounts:
+    """Columns that count in steps, each so many times."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Ints, Ints, Floats]] = []
+
+    def add(self, step: Ints, column: Ints, times: Floats | float) -> None:
+        """Add columns in steps, all of one shape; those of -1 are none."""
+        times = np.broadcast_to(np.asarray(times, np.float64), column.shape)
+        some = (column >= 0) & (times != 0)
+        step = np.broadcast_to(step, column.shape)
+        self._parts.append((step[some], column[some], times[some]))
+
+    @staticmethod
+    def all(*several: Amounts) -> tuple[Ints, Ints, Floats]:
+        """Return steps, columns and times; a column that counts twice in a step once."""
+        nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        parts = [nothing, *(part for each in several for part in each._parts)]
+        step, column, times = (np.concatenate(each) for each in zip(*parts, strict=True))
+        width = int(column.max(initial=0)) + 1
+        key, place = np.unique(step * width + column, return_inverse=True)
+        return key // width, key % width, np.bincount(place, times, key.size).astype(np.float64)
+
+
+class UseTable:
+    """Tensors (t,) of one kind in a segment, and how they are used (t, steps).
+
+    Attributes
+    ----------
+    used, reads, writes, live, fixed : (t, steps) bool
+    passes : (t, steps)
+    first, last : (t,)
+        Steps of the first and the last use.
+    begins, ends : (t,) bool
+        Whether contents are there before the first, and needed after the last.
+    """
+
+    def __init__(self, steps: int, uses: Mapping[int, list[tuple[int, Use]]], sizes: list[int]):
+        self.tensors, self.steps = list(uses), steps
+        count = len(self.tensors)
+        self.size = np.array([[float(sizes[t])] for t in self.tensors]).reshape(count, 1)
+        self.used, self.reads, self.writes, self.live, self.fixed = np.zeros(
+            (5, count, steps), bool
+        )
+        self.passes = np.zeros((count, steps))
+        for at, touched in enumerate(uses.values()):
+            for step, use in touched:
+                self.used[at, step], self.reads[at, step] = True, use.reads
+                self.writes[at, step], self.live[at, step] = use.writes, use.live_after
+                self.passes[at, step], self.fixed[at, step] = use.passes, use.stationary
+        self.first = np.array([touched[0][0] for touched in uses.values()], np.int64)
+        self.last = np.array([touched[-1][0] for touched in uses.values()], np.int64)
+        rows = np.arange(count)
+        self.begins, self.ends = self.reads[rows, self.first], self.live[rows, self.last]
+
+
+class Spans:
+    """Steps (t, steps) in which tensors that are cut are followed.
+
+    Attributes
+    ----------
+    there, loaded
+        Bytes may be resident, or come.
+    grown
+        What is resident was there before or came.
+    held, stored
+        Bytes are newer than DRAM as the step begins; they may be stored in it.
+    """
+
+    def __init__(self, uses: UseTable) -> None:
+        shape = uses.used.shape
+        self.there, self.loaded, self.grown, self.held, self.stored = np.zeros((5, *shape), bool)
+        live, dirty = uses.begins.copy(), np.zeros(shape[0], bool)
+        for step in range(shape[1]):
+            used = uses.used[:, step]
+            before = step <= uses.last
+            reads, writes = uses.reads[:, step], uses.writes[:, step]
+            follows = live & (before | dirty)
+            self.there[:, step] = used | follows
+            self.grown[:, step] = np.where(used, reads, follows)
+            self.loaded[:, step] = self.grown[:, step] & before
+            self.held[:, step] = self.grown[:, step] & dirty
+            live = np.where(used, uses.live[:, step], live)
+            dirty = live & (dirty | writes)
+            self.stored[:, step] = dirty & self.there[:, step]

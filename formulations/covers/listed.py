@@ -43,10 +43,8 @@ class Listed:
 
     Attributes
     ----------
-    uses
-        Of each operation.
-    after, before
-        For each tensor the operations that use it, in order; whether each finds contents there.
+    accesses
+        Of each tensor: the operations that use it, in order, and whether each reads it.
     """
 
     def __init__(self, listing: Listing, objective: Objective) -> None:
@@ -60,7 +58,7 @@ class Listed:
             for tensor in operation.uses(0):
                 self.accesses[tensor].append((at, tensor in operation.reads))
         self.sizes = [tensor.size_bytes for tensor in listing.tensors]
-        self.uses = [self._uses(at) for at in range(self.count)]
+        self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
 
     def live_after(self, tensor: int, at: int) -> bool:
         """Return whether the contents of a tensor after an operation are needed."""
@@ -69,39 +67,28 @@ class Listed:
                 return reads
         return self.listing.tensors[tensor].keep
 
-    def _uses(self, at: int) -> tuple[Use, ...]:
+    def modes(self, at: int, pieces: int) -> tuple[Use, ...]:
+        """Return the uses of an operation in ``pieces``, by the operands of its mode then."""
+        known = self._uses.get((at, pieces))
+        if known is not None:
+            return known
         operation = self.listing.operations[at]
-        mode = operation.modes[1].first
-        return tuple(
+        modes = operation.modes[pieces]
+        later = dict(zip(operation.uses(1), modes.later.operands, strict=True))
+        found = tuple(
             Use(
                 tensor=tensor,
                 reads=tensor in operation.reads,
                 writes=tensor in operation.writes,
                 live_after=self.live_after(tensor, at),
-                shared=tensor not in operation.cut,
-                passes=operand.passes,
-                stationary=operand.stationary,
+                shared=pieces > 1 and tensor not in operation.cut,
+                passes=min(operand.passes, later[tensor].passes),
+                stationary=operand.stationary and later[tensor].stationary,
             )
-            for tensor, operand in zip(operation.uses(0), mode.operands, strict=True)
+            for tensor, operand in zip(operation.uses(0), modes.first.operands, strict=True)
         )
-
-    def modes(self, at: int, pieces: int) -> tuple[Use, ...]:
-        """Return the uses of an operation in ``pieces``, by the operands of its mode then."""
-        modes = self.listing.operations[at].modes[pieces]
-        first = dict(zip(self.listing.operations[at].uses(0), modes.first.operands, strict=True))
-        later = dict(zip(self.listing.operations[at].uses(1), modes.later.operands, strict=True))
-        return tuple(
-            Use(
-                tensor=use.tensor,
-                reads=use.reads,
-                writes=use.writes,
-                live_after=use.live_after,
-                shared=use.shared and pieces > 1,
-                passes=min(first[use.tensor].passes, later[use.tensor].passes),
-                stationary=first[use.tensor].stationary and later[use.tensor].stationary,
-            )
-            for use in self.uses[at]
-        )
+        self._uses[at, pieces] = found
+        return found
 
     @cached_property
     def pieces(self) -> list[int]:

@@ -81,7 +81,8 @@ class Request:
         Prices to search from, those of the same instance at another capacity for one; whatever
         they are, the result is legal and its bound true.
     threads
-        Threads that a solver may use.
+        Threads that a solver may use. On large instances each decides a part of the steps, so that
+        schedules differ with their number.
     stop
         Asked often; once true, return the best found so far (interrupt).
     report

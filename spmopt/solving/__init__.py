@@ -32,7 +32,8 @@ def compare(
     A schedule that runs the operations in another order than the instance's is compared with a
     bound of that order instead, from the relaxation of the instance so reordered.
 
-    An optimizer starts from the best policy and returns nothing worse. The time limit is for
+    An optimizer starts from the best policy and returns nothing worse; above 5,000 operations from
+    one attempt of one policy, unless others have run. The time limit is for
     each scheduler. Once ``request.stop`` is true, the schedulers not yet begun are left out,
     except the first.
 

@@ -61,11 +61,8 @@ def matmul(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
 
 def softmax(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Take the maximum, the sum, and the quotient of each row."""
-    every, rest = _row(inputs[0], attributes)
-    return (
-        f"m[{rest}] max= x0[{every}]; l[{rest}] += x0[{every}] * m[{rest}]; "
-        f"y0[{every}] = x0[{every}] * m[{rest}] * l[{rest}]"
-    )
+    every, _, sums, quotient = _softmax(inputs[0], attributes)
+    return f"{sums}; y0[{every}] = {quotient}"
 
 
 def softmax_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -77,20 +74,14 @@ def softmax_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) ->
 
 def loss(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Add up a number of each row of scores and its label."""
-    every, rest = _row(inputs[0], attributes)
-    return (
-        f"m[{rest}] max= x0[{every}]; l[{rest}] += x0[{every}] * m[{rest}]; "
-        f"y0[()] += x0[{every}] * x1[{rest}] * m[{rest}] * l[{rest}]"
-    )
+    _, rest, sums, quotient = _softmax(inputs[0], attributes)
+    return f"{sums}; y0[()] += {quotient} * x1[{rest}]"
 
 
 def loss_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Take the softmax of each row again; then dX."""
-    every, rest = _row(inputs[0], attributes)
-    return (
-        f"m[{rest}] max= x0[{every}]; l[{rest}] += x0[{every}] * m[{rest}]; "
-        f"y0[{every}] = x0[{every}] * x1[{rest}] * m[{rest}] * l[{rest}]"
-    )
+    every, rest, sums, quotient = _softmax(inputs[0], attributes)
+    return f"{sums}; y0[{every}] = {quotient} * x1[{rest}]"
 
 
 def reduction(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -306,6 +297,13 @@ def _row(shape: Shape, attributes: Attributes) -> tuple[str, str]:
     axis = position(integer(attributes, "axis", -1), len(shape))
     every = _letters(len(shape))
     return _join(every), _join(every[:axis] + every[axis + 1 :])
+
+
+def _softmax(shape: Shape, attributes: Attributes) -> tuple[str, str, str, str]:
+    """Return the letters of a row, its maximum and sum as statements, and what is made of them."""
+    every, rest = _row(shape, attributes)
+    sums = f"m[{rest}] max= x0[{every}]; l[{rest}] += x0[{every}] * m[{rest}]"
+    return every, rest, sums, f"x0[{every}] * m[{rest}] * l[{rest}]"
 
 
 def _reduced(shape: Shape, result: Shape, attributes: Attributes) -> tuple[str, str]:

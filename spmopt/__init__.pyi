@@ -45,6 +45,9 @@ from spmopt.core.errors import InfeasibleError as InfeasibleError
 from spmopt.core.errors import InputError as InputError
 from spmopt.core.errors import ScheduleError as ScheduleError
 from spmopt.core.errors import SpmoptError as SpmoptError
+from spmopt.core.graph import Graph as Graph
+from spmopt.core.graph import Node as Node
+from spmopt.core.graph import Value as Value
 from spmopt.core.instance import Instance as Instance
 from spmopt.core.instance import Tensor as Tensor
 from spmopt.core.instance import TensorKind as TensorKind
@@ -72,9 +75,6 @@ from spmopt.core.scheduler import Incumbent as Incumbent
 from spmopt.core.scheduler import Policy as Policy
 from spmopt.core.scheduler import Request as Request
 from spmopt.core.scheduler import Scheduler as Scheduler
-from spmopt.graph.ir import Graph as Graph
-from spmopt.graph.ir import Node as Node
-from spmopt.graph.ir import Value as Value
 from spmopt.graph.operators import register_operators as register_operators
 from spmopt.graph.operators.spec import OperatorSpec as OperatorSpec
 from spmopt.policies.policy import free_bytes as free_bytes

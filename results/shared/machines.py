@@ -8,10 +8,10 @@ from typing import Any
 
 from results.shared.bench import Case
 from spmopt.core.errors import ScheduleError
+from spmopt.core.graph import Graph
 from spmopt.core.machine import AREA_FIGURES, Machine
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
-from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine

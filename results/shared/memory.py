@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from results.shared.common import Row, Study, Tables, points, signed, texts
 from results.shared.plots import bar_panels
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.result import Result
@@ -27,7 +28,6 @@ from spmopt.core.scheduler import Request
 from spmopt.core.units import Dimension, parse_quantity
 from spmopt.frontends.networks import load_network
 from spmopt.graph import operators
-from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 from spmopt.graph.operators.spec import Style
 from spmopt.hardware.energy import energy_report

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 

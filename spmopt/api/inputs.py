@@ -12,9 +12,9 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
+    from spmopt.core.graph import Graph
     from spmopt.core.instance import Instance
     from spmopt.core.machine import Machine
-    from spmopt.graph.ir import Graph
     from spmopt.hardware.settings import Setting
 
 DEFAULT_MACHINE = "rtx2080ti"
@@ -92,8 +92,8 @@ def load(
     InputError
         A network or file that cannot be used, or an option that does not go with it.
     """
+    from spmopt.core.graph import Graph
     from spmopt.core.instance import Instance
-    from spmopt.graph.ir import Graph
 
     given: dict[str, object] = {
         "training": training,

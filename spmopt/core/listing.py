@@ -15,6 +15,7 @@ from itertools import accumulate
 from math import lcm
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
@@ -103,7 +104,8 @@ class ListedOperation:
 class Listing:
     """Operations in a fixed order, each whole or in pieces of the batch.
 
-    ``batch`` is the number into which every number of pieces divides.
+    ``batch`` is the number into which every number of pieces divides; ``graph`` what was lowered,
+    where it is known.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Listing:
     batch: int
     lowering: str
     source: str = ""
+    graph: Graph | None = field(default=None, compare=False, repr=False)
 
     def require(self, cover: Cover) -> None:
         """Check that a cover is one of this listing.
@@ -227,6 +230,24 @@ class CoverCertificate:
     objective: Objective
     bits: int
     prices: Mapping[Segment, Mapping[Row, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pieces:
+    """A cover that was chosen, and what is known of all others.
+
+    Attributes
+    ----------
+    instance
+        That of the cover: what a schedule of the cover is a schedule of.
+    certificate
+        Prices that prove a bound over all covers of the listing.
+    """
+
+    listing: Listing
+    cover: Cover
+    instance: Instance
+    certificate: CoverCertificate | None = None
 
 
 class _Parts:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from spmopt.core.errors import InputError
+from spmopt.core.listing import Pieces
 from spmopt.core.objective import BANK_WEIGHTS, WEIGHTS, Objective
 from spmopt.core.order import other_order
 from spmopt.core.schedule import Plan, Schedule
@@ -117,7 +118,8 @@ class Outcome:
 
     ``cut_short`` says that the search for the certificate's prices ended by the time limit or an
     interrupt: they prove what they prove, but better ones may be near. With ``schedule`` the
-    plan is not looked at: a plan says nothing of queue order and, mostly, of addresses.
+    plan is not looked at: a plan says nothing of queue order and, mostly, of addresses. With
+    ``pieces`` all of these are of the instance of its cover.
     """
 
     plan: Plan | None
@@ -126,6 +128,7 @@ class Outcome:
     class_bound: ClassBound | None = None
     notes: tuple[str, ...] = ()
     cut_short: bool = False
+    pieces: Pieces | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +198,10 @@ class Result:
     ``gap`` is ``objective / bound - 1``. ``status`` is ``optimal`` when the gap is within the
     ``tolerance`` asked for (None: not recorded) and :data:`LARGEST_TOLERANCE`. A relaxation
     (``fluid``) has a bound but no schedule and no totals; its status is ``unknown``.
+
+    ``cover_bound`` holds for all schedules of all covers of the instance's listing. With ``pieces``
+    schedule and ``bound`` are of the instance of its cover, and the status follows the
+    ``cover_gap``.
     """
 
     scheduler: str
@@ -211,6 +218,8 @@ class Result:
     cpu_s: float = 0.0
     notes: tuple[str, ...] = field(default=())
     tolerance: float | None = None
+    pieces: Pieces | None = field(default=None, metadata={"stored": False})
+    cover_bound: Fraction | None = field(default=None, metadata={"group": "pieces"})
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and self.tolerance < 0:
@@ -222,6 +231,13 @@ class Result:
         if self.value is None or self.bound is None:
             return None
         return relative_gap(self.value, self.bound)
+
+    @property
+    def cover_gap(self) -> float | None:
+        """Relative distance to the certified bound over all covers."""
+        if self.value is None or self.cover_bound is None:
+            return None
+        return relative_gap(self.value, self.cover_bound)
 
     @property
     def class_gap(self) -> float | None:

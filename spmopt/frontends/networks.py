@@ -8,8 +8,8 @@ from pathlib import Path
 
 from spmopt.core.errors import InputError, require_extra
 from spmopt.core.filetypes import kind_of_file
+from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
-from spmopt.graph.ir import Graph
 from spmopt.graph.training import training_graph
 
 

@@ -16,9 +16,9 @@ from math import gcd
 from networkx.utils import UnionFind
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.ir import Graph, Node
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Shape, Style
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Attribute, Graph, Node, Value
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.ir import Attribute, Graph, Node, Value
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import Shape
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from spmopt.core.graph import Graph
 from spmopt.core.listing import ListedOperation, Listing, PieceModes
 from spmopt.core.machine import Machine
 from spmopt.graph.axes import LinkedAxes, NodeCut
-from spmopt.graph.ir import Graph
 from spmopt.graph.lower import Lowering, Used
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import Shape
@@ -51,6 +51,7 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Listi
         operations=tuple(operations),
         batch=batch,
         lowering=lowering,
+        graph=graph,
     )
 
 

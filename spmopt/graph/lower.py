@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
 from spmopt.core.operation import STREAMED, Mode, Operation
 from spmopt.core.order import hazards
 from spmopt.graph import operators
 from spmopt.graph.cycles import access_cycles, compute_cycles
-from spmopt.graph.ir import Graph, Node
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import OperatorSpec, Style
 from spmopt.graph.tiling import Tiling, tile

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.ir import Graph, Node
 from spmopt.graph.operators.attributes import integer
 
 

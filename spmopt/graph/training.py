@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Graph, Node, Value
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import GradientRule, OperatorSpec, Style
 

@@ -1,9 +1,9 @@
 """Records as JSON and back, read strictly, and the JSON Schema of a record.
 
 The fields of a record are those of its JSON object. Those whose metadata name a ``group`` are left
-out where all of the group are empty or false, as those of ``banks`` without banks. ``msgspec``
-checks types and makes the records, which check themselves; what it passes over, an unknown field or
-one left out, is refused here.
+out where all of the group are empty or false, as those of ``banks`` without banks; those that are
+not ``stored`` always. ``msgspec`` checks types and makes the records, which check themselves; what
+it passes over, an unknown field or one left out, is refused here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 def encode(record: Any) -> Json:
     """Return a record as a JSON object; fractions become texts, columns and tuples arrays."""
-    names = {field.name: field.metadata.get("group") for field in fields(record)}
+    names = {
+        field.name: field.metadata.get("group")
+        for field in fields(record)
+        if field.metadata.get("stored", True)
+    }
     shown = {None, *(group for name, group in names.items() if group and getattr(record, name))}
     return {name: _plain(getattr(record, name)) for name in names if names[name] in shown}
 
@@ -148,7 +152,12 @@ def _reworded(message: str, where: str) -> str:
     return f"{place or 'document'}: {text}"
 
 
-_hints = cache(get_type_hints)
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the types of the fields of a record that are stored."""
+    hints = get_type_hints(kind)
+    stored = [field.name for field in fields(kind) if field.metadata.get("stored", True)]
+    return {name: hints[name] for name in stored}
 
 
 def _optional(kind: Any) -> tuple[str, ...]:

@@ -66,7 +66,8 @@ _Instance = _record(
     modes=_Modes,
 )
 """What a file says of an instance: one list for each field of its records."""
-_RESULT = tuple(f.name for f in fields(Result))
+_RESULT = tuple(f.name for f in fields(Result) if f.metadata.get("stored", True))
+_OPTIONAL = ("cover_bound",)
 
 
 def _objective_lacks(old: Json) -> Json:
@@ -189,8 +190,8 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         Not a result of a known version, or one with a field of the wrong type.
     """
     document = _body(value, where, "result")
-    require_fields(document, (*_RESULT, "instance", "versions"), where)
-    own = {name: document[name] for name in _RESULT}
+    require_fields(document, (*_RESULT, "instance", "versions"), where, _OPTIONAL)
+    own = {name: document[name] for name in _RESULT if name in document}
     result = decode({**own, "schedule": None}, Result, where)
     if own["schedule"] is not None:
         schedule = decode_schedule(own["schedule"], joined(where, "schedule"))

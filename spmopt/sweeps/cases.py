@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from spmopt.core.errors import InfeasibleError
+from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import fitting_modes
@@ -19,7 +20,6 @@ from spmopt.core.order import depth_first, reordered
 from spmopt.core.table import Ints
 from spmopt.frontends import zoo
 from spmopt.frontends.networks import load_network
-from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 from spmopt.io.files import read_instance
 

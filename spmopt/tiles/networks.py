@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
+from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.ir import Graph, Node
 from spmopt.graph.operators.spec import Gemm, OperatorSpec, Style
 from spmopt.tiles.layer import Layer
 

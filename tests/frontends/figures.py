@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from spmopt.core.graph import Graph
 from spmopt.core.instance import TensorKind
 from spmopt.core.machine import Machine
 from spmopt.graph import operators
-from spmopt.graph.ir import Graph
 from spmopt.graph.operators.spec import Style
 
 MACHINE = Machine(

@@ -11,9 +11,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
-from spmopt.graph.ir import Graph, Node
 from spmopt.graph.training import training_graph
 
 from .figures import macs, moving, output_shapes, parameters

@@ -9,10 +9,10 @@ import onnx
 import pytest
 from onnx import numpy_helper, shape_inference
 
+from spmopt.core.graph import Graph
 from spmopt.core.instance import TensorKind
 from spmopt.frontends.networks import load_network
 from spmopt.frontends.onnx_import import load_onnx
-from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 
 from .figures import MACHINE, macs, moving, output_shapes, parameters

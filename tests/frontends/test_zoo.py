@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
-from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import pytest
 
+from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
-from spmopt.graph.ir import Graph
 from spmopt.graph.statistics import parameters as whole_tables
 from spmopt.graph.training import training_graph
 

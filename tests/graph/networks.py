@@ -1,7 +1,7 @@
 """Small networks whose training graphs can be written out by hand."""
 
+from spmopt.core.graph import Graph
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Graph
 
 
 def mlp() -> Graph:

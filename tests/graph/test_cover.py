@@ -8,13 +8,13 @@ import pytest
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
 from spmopt.core.listing import Listing, Origin, Segment
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes, same_leading
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Graph
 from spmopt.graph.listing import listing
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph

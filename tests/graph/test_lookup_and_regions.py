@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Attribute
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Attribute
 from spmopt.graph.operators.spec import Shape, Style
 from spmopt.graph.statistics import parameters
 from spmopt.graph.training import training_graph

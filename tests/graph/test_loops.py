@@ -13,9 +13,9 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Attribute, Graph
 from spmopt.frontends import zoo
 from spmopt.graph import operators
-from spmopt.graph.ir import Attribute, Graph
 from spmopt.graph.operators.loops import Access, LoopNest, loop_nest
 from spmopt.graph.operators.spec import Shape, Shapes, Style
 from spmopt.graph.training import training_graph

@@ -3,11 +3,11 @@
 import pytest
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import Machine
 from spmopt.core.operation import STATIONARY, STREAMED, Operand
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Graph, Node, Value
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from tests.graph.networks import attention, convolution, lstm, mlp, residual

@@ -6,8 +6,8 @@ import networkx
 import pytest
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
-from spmopt.graph.ir import Graph
 from spmopt.graph.training import training_graph
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Attribute
 from spmopt.graph import operators
-from spmopt.graph.ir import Attribute
 from spmopt.graph.operators.spec import Gemm, Style
 
 Shape = tuple[int, ...]

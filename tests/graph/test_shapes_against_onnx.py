@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
+from spmopt.core.graph import Attribute
 from spmopt.graph import operators
-from spmopt.graph.ir import Attribute
 
 Shape = tuple[int, ...]
 _few = settings(max_examples=60, deadline=None)

@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from spmopt.cli import main
+from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.io.files import read_instance

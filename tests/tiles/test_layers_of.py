@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Graph
 from spmopt.graph.training import training_graph
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.networks import distinct, first_layers, layers_of, products_of_activations

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import onnx
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Attribute, Graph
 from spmopt.frontends.onnx_import.constants import Constants
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
 from spmopt.frontends.onnx_import.network import ModelParts
@@ -15,7 +16,6 @@ from spmopt.frontends.onnx_import.rules import SHAPED, plain_attributes, settle
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Attribute, Graph
 from spmopt.graph.operators.spec import OperatorSpec
 
 Warn = Callable[[str], None]

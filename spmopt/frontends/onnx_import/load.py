@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import.deduce import Written, deduce
 from spmopt.frontends.onnx_import.emit import Emitter
 from spmopt.frontends.onnx_import.facts import Fact
@@ -17,7 +18,6 @@ from spmopt.frontends.onnx_import.network import (
     take_apart,
     written_batch,
 )
-from spmopt.graph.ir import Graph
 
 
 def load_onnx(

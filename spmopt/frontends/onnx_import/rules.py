@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import onnx
 
+from spmopt.core.graph import Attribute
 from spmopt.frontends.onnx_import.facts import Shape
-from spmopt.graph.ir import Attribute
 
 # Their result shape is known, whatever form the argument that asks for it takes.
 SHAPED = frozenset(("Reshape", "Expand", "Resize", "Upsample"))

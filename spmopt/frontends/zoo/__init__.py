@@ -9,8 +9,8 @@ from importlib import import_module
 from importlib.resources import files
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.graph import Graph
 from spmopt.frontends.zoo.layers import NetworkBuilder
-from spmopt.graph.ir import Graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+from spmopt.core.graph import Attribute
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.ir import Attribute
 
 
 class NetworkBuilder(GraphBuilder):

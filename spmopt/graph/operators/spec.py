@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spmopt.graph.ir import Attribute
+from spmopt.core.graph import Attribute
 
 Shape = tuple[int, ...]
 Shapes = tuple[Shape, ...]

@@ -461,10 +461,15 @@ def verify(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Ve
 
 def unverified(path: str | Path, callbacks: Callbacks = QUIET) -> Solution:
     """Read a result file; nothing that it claims is checked."""
+    from spmopt.audit import restored
     from spmopt.io.files import read_result
 
     callbacks.progress(f"reading {path}", None)
-    return Solution(read_result(Path(path)), Path(path))
+    stored = read_result(Path(path))
+    try:
+        return Solution(restored(stored), Path(path))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def require_feasible(solution: Solution) -> None:

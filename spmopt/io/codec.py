@@ -192,6 +192,8 @@ def _schema(hint: Any, within: Json) -> Json:
         found: Json = {"anyOf": [_schema(one, within) for one in inner]}
     elif origin in (tuple, list):
         found = {"type": "array", "items": _schema(inner[0], within)}
+    elif origin in (dict, Mapping):
+        found = {"type": "object", "additionalProperties": _schema(inner[1], within)}
     elif origin is np.ndarray:
         whole = {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
         found = {"type": "array", "items": whole}

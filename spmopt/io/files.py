@@ -7,13 +7,13 @@ stands alone: the verifier needs nothing else to check schedule and bound.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, make_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, Self, TypeVar, get_type_hints
+from typing import Any, Self, TypeVar
 
 from spmopt import __version__
 from spmopt.core.errors import InputError
@@ -25,7 +25,9 @@ from spmopt.core.operation import Mode, Operand, Operation
 from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
 from spmopt.io.codec import Json, decode, encode, joined, record_schema, require_fields
+from spmopt.io.columns import columns, columns_of, document_of, rows
 from spmopt.io.document import read_json, write_json
+from spmopt.io.pieces import PiecesDocument, StoredPieces, decode_pieces, encode_pieces
 
 T = TypeVar("T")
 VERSION = 2
@@ -43,22 +45,13 @@ _WANTED = {
 }
 
 
-def _columns_of(record: type, *, without: str = "") -> dict[str, Any]:
-    """Return the types of the columns of many records, by field."""
-    hints = get_type_hints(record)
-    names = [f.name for f in fields(record) if f.name != without]
-    return {name: GenericAlias(list, hints[name]) for name in names}
-
-
-def _record(title: str, /, **types: Any) -> Any:
-    return make_dataclass(title, types.items(), frozen=True, kw_only=True)
-
-
-_Tensors = _record("Tensors", **_columns_of(Tensor))
-_Operations = _record("Operations", **_columns_of(Operation, without="modes"))
-_Operands = {name: GenericAlias(list, kind) for name, kind in _columns_of(Operand).items()}
-_Modes = _record("Modes", operation=list[int], **_columns_of(Mode, without="operands"), **_Operands)
-_Instance = _record(
+_Tensors = document_of("Tensors", **columns_of(Tensor))
+_Operations = document_of("Operations", **columns_of(Operation, without="modes"))
+_Operands = {name: GenericAlias(list, kind) for name, kind in columns_of(Operand).items()}
+_Modes = document_of(
+    "Modes", operation=list[int], **columns_of(Mode, without="operands"), **_Operands
+)
+_Instance = document_of(
     "Instance",
     **{"name": str, "lowering": str, "source": str, "machine": Machine},
     tensors=_Tensors,
@@ -67,7 +60,8 @@ _Instance = _record(
 )
 """What a file says of an instance: one list for each field of its records."""
 _RESULT = tuple(f.name for f in fields(Result) if f.metadata.get("stored", True))
-_OPTIONAL = ("cover_bound",)
+_OF_PIECES = ("cover_bound", "pieces")
+"""Fields of results in pieces only."""
 
 
 def _objective_lacks(old: Json) -> Json:
@@ -93,11 +87,16 @@ _LACKING: Mapping[str, Mapping[str, Callable[[Json], Json]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class StoredResult:
-    """A result together with the instance that it solves and the versions that made it."""
+    """A result together with the instance that it solves and the versions that made it.
+
+    ``pieces`` are those of a file: ``result`` gets its own when their listing has been made again
+    (:func:`spmopt.audit.restored`), and then there are none here.
+    """
 
     instance: Instance
     result: Result
     versions: Mapping[str, str] = field(default_factory=dict)
+    pieces: StoredPieces | None = None
 
     @classmethod
     def made_here(cls, instance: Instance, result: Result) -> Self:
@@ -120,10 +119,10 @@ def encode_instance(instance: Instance) -> Json:
         "lowering": instance.lowering,
         "source": instance.source,
         "machine": encode(instance.machine),
-        "tensors": _columns(_Tensors, instance.tensors),
-        "operations": _columns(_Operations, operations),
+        "tensors": columns(_Tensors, instance.tensors),
+        "operations": columns(_Operations, operations),
         "modes": {
-            **_columns(_Modes, [mode for _, mode in modes], {"operation", *operands}),
+            **columns(_Modes, [mode for _, mode in modes], {"operation", *operands}),
             "operation": [index for index, _ in modes],
             **operands,
         },
@@ -136,12 +135,22 @@ def encode_schedule(schedule: Schedule) -> Json:
 
 
 def encode_result(stored: StoredResult) -> Json:
-    """Return a result as a JSON document."""
-    result = stored.result
+    """Return a result as a JSON document.
+
+    Raises
+    ------
+    InputError
+        Its pieces are of a listing without a graph.
+    """
+    result, pieces = stored.result, stored.pieces
+    if result.pieces is not None:
+        pieces = StoredPieces.of(result.pieces)
+    cover = {"cover_bound": None if result.cover_bound is None else str(result.cover_bound)}
     return {
         **_header("result"),
         "versions": dict(stored.versions),
         **encode(replace(result, schedule=None)),
+        **({} if pieces is None else {**cover, "pieces": encode_pieces(pieces)}),
         "instance": encode_instance(stored.instance),
         "schedule": None if result.schedule is None else encode_schedule(result.schedule),
     }
@@ -157,13 +166,13 @@ def decode_instance(value: object, where: str = "") -> Instance:
     """
     document = decode(_body(value, where, "instance"), _Instance, where)
     modes = _modes(document, where)
-    operations = _rows(document.operations, joined(where, "operations"))
+    operations = rows(document.operations, joined(where, "operations"))
     return Instance(
         name=document.name,
         lowering=document.lowering,
         source=document.source,
         machine=document.machine,
-        tensors=tuple(Tensor(**row) for row in _rows(document.tensors, joined(where, "tensors"))),
+        tensors=tuple(Tensor(**row) for row in rows(document.tensors, joined(where, "tensors"))),
         operations=tuple(
             Operation(**row, modes=tuple(own)) for row, own in zip(operations, modes, strict=True)
         ),
@@ -190,7 +199,8 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         Not a result of a known version, or one with a field of the wrong type.
     """
     document = _body(value, where, "result")
-    require_fields(document, (*_RESULT, "instance", "versions"), where, _OPTIONAL)
+    optional = () if "pieces" in document else _OF_PIECES
+    require_fields(document, (*_RESULT, "instance", "versions", "pieces"), where, optional)
     own = {name: document[name] for name in _RESULT if name in document}
     result = decode({**own, "schedule": None}, Result, where)
     if own["schedule"] is not None:
@@ -200,6 +210,9 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         instance=decode_instance(document["instance"], joined(where, "instance")),
         result=result,
         versions=decode(document["versions"], dict[str, str], joined(where, "versions")),
+        pieces=decode_pieces(document["pieces"], joined(where, "pieces"))
+        if "pieces" in document
+        else None,
     )
 
 
@@ -217,6 +230,9 @@ def schema(kind: str) -> Json:
         instance = {"$ref": f"urn:spmopt:instance:{VERSION}"}
         properties |= {"versions": versions, "instance": instance, "schedule": schedule}
         required = [*required, "versions", "instance"]
+        pieces, of_pieces = record_schema(PiecesDocument)
+        properties["pieces"], own["dependentRequired"] = pieces, {"pieces": ["cover_bound"]}
+        within |= of_pieces
     header = {name: {"const": value} for name, value in _header(kind).items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -306,26 +322,12 @@ def _filled(value: Any, path: Sequence[str], lacking: Callable[[Json], Json]) ->
     return {**value, name: _filled(value[name], rest, lacking)} if name in value else value
 
 
-def _columns(kind: Any, records: Sequence[object], without: Collection[str] = ()) -> Json:
-    names = [f.name for f in fields(kind) if f.name not in without]
-    return {name: list(map(attrgetter(name), records)) for name in names}
-
-
-def _rows(columns: Any, where: str) -> list[Json]:
-    """Return the fields of one record after the other."""
-    names = [f.name for f in fields(columns)]
-    lists = [getattr(columns, name) for name in names]
-    if len(set(map(len, lists))) > 1:
-        raise InputError(f"{where}: columns differ in length")
-    return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
-
-
 def _modes(document: Any, where: str) -> list[list[Mode]]:
     """Return the modes of each operation, in the order of the file."""
     place, operations = joined(where, "modes"), len(document.operations.name)
     modes: list[list[Mode]] = [[] for _ in range(operations)]
     operand = cache(lambda passes, stationary: Operand(passes=passes, stationary=stationary))
-    for row in _rows(document.modes, place):
+    for row in rows(document.modes, place):
         operation, passes, stationary = (row.pop(name) for name in ("operation", *_Operands))
         if not 0 <= operation < operations:
             raise InputError(f"{place}.operation: must be 0 to {operations - 1}, not {operation}")

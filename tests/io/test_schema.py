@@ -19,6 +19,7 @@ from spmopt.io.files import (
     encode_schedule,
     schema,
 )
+from tests.in_pieces import perceptron
 from tests.io.samples import schedule, stored, with_memory
 from tests.strategies import random_instance
 
@@ -45,7 +46,11 @@ def documents(kind: str) -> list[Document]:
             *(encode_instance(random_instance(seed, max_modes=2)) for seed in range(20)),
         ],
         "schedule": [encode_schedule(schedule(rows)) for rows in (0, 4)],
-        "result": [encode_result(full), encode_result(replace(full, result=bare))],
+        "result": [
+            encode_result(full),
+            encode_result(replace(full, result=bare)),
+            encode_result(perceptron()),
+        ],
     }
     return cast(list[Document], json.loads(json.dumps(made[kind])))
 
@@ -82,14 +87,17 @@ def holder(document: Document, path: tuple[str, ...]) -> Document:
     return document
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_schema_and_reader_refuse_the_same_damage(kind: str) -> None:
-    original = documents(kind)[0]
+@pytest.mark.parametrize(("kind", "which"), [*((kind, 0) for kind in KINDS), ("result", -1)])
+def test_schema_and_reader_refuse_the_same_damage(kind: str, which: int) -> None:
+    original = documents(kind)[which]
     # Any program's version may be named in "versions".
     known = [path for path in paths(original) if path[0] != "versions"]
     assert len(known) > 20
     for path in known:
-        for damage in ("missing", "unknown", "type"):
+        # A result need not be in pieces.
+        for damage in (
+            ("unknown", "type") if path == ("pieces",) else ("missing", "unknown", "type")
+        ):
             document = dict(original)
             object_ = holder(document, path)
             if damage == "missing":

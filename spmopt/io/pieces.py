@@ -1,0 +1,251 @@
+"""What a result file says of a cover: the graph, the segments, the proof, and the loops to run.
+
+A listing follows from the graph, the machine and the lowering, and is made from them again by
+whoever reads the file. Prices are texts: they may need more than 64 bits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from types import GenericAlias
+from typing import Any, Self
+
+from spmopt.core.errors import InputError
+from spmopt.core.graph import Attribute, Graph, Node, Value
+from spmopt.core.listing import Cover, CoverCertificate, Pieces, Row, Segment
+from spmopt.core.objective import Objective
+from spmopt.io.codec import Json, decode, encode, joined
+from spmopt.io.columns import columns, columns_of, document_of, rows
+
+_WHOLE = re.compile(r"-?[0-9]{1,1000}")
+_NOT_FINITE = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
+"""Numbers that JSON lacks, by what stands in the field ``float`` of an object in their place."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loop:
+    """Operations ``first`` to ``last`` of an instance: all of ``operations``, piece by piece.
+
+    The operation at ``first + len(operations) * p + k`` is piece ``p`` of ``operations[k]``, which
+    bears the name of its node (with a number where a name comes again).
+    """
+
+    first: int
+    last: int
+    pieces: int
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredPieces:
+    """What a file has of a cover and its listing, which is to be made again.
+
+    The machine is that of the file's instance, which is the instance of the cover.
+    """
+
+    graph: Graph
+    lowering: str
+    cover: Cover
+    certificate: CoverCertificate | None
+    loops: tuple[Loop, ...]
+
+    @classmethod
+    def of(cls, pieces: Pieces) -> Self:
+        """Return what is to be stored.
+
+        Raises
+        ------
+        InputError
+            The listing was made without a graph.
+        """
+        listing = pieces.listing
+        if listing.graph is None:
+            raise InputError(f"{listing.name}: pieces can be stored of the listing of a graph only")
+        return cls(
+            graph=listing.graph,
+            lowering=listing.lowering,
+            cover=pieces.cover,
+            certificate=pieces.certificate,
+            loops=loops_of(pieces.cover, [each.name for each in listing.operations]),
+        )
+
+
+def loops_of(cover: Cover, names: Sequence[str]) -> tuple[Loop, ...]:
+    """Return the loops of a cover of operations of these names."""
+    found, first = list[Loop](), 0
+    for segment in cover:
+        inner = tuple(names[segment.begin : segment.end])
+        end = first + len(inner) * segment.pieces
+        found.append(Loop(first=first, last=end - 1, pieces=segment.pieces, operations=inner))
+        first = end
+    return tuple(found)
+
+
+_Values = document_of("Values", **columns_of(Value))
+_Nodes = document_of(
+    "Nodes",
+    **columns_of(Node, without="attributes"),
+    attributes=list[dict[str, Attribute | dict[str, str]]],
+)
+_Graph = document_of("Graph", name=str, values=_Values, nodes=_Nodes)
+_Segments = document_of("Segments", **columns_of(Segment))
+_Prices = document_of(
+    "Prices", row=str, segment=list[int], indices=list[list[int]], price=list[str]
+)
+_Certificate = document_of(
+    "CoverCertificate",
+    **{"objective": Objective, "bits": int, "segments": _Segments},
+    prices=GenericAlias(tuple, (_Prices, ...)),
+)
+PiecesDocument = document_of(
+    "Pieces",
+    **{"graph": _Graph, "lowering": str, "cover": _Segments},
+    certificate=_Certificate | None,
+    loops=tuple[Loop, ...],
+)
+"""What a file says of pieces: one list for each field of values, nodes and segments."""
+
+
+def encode_pieces(stored: StoredPieces) -> Json:
+    """Return the part ``pieces`` of a result file."""
+    graph, certificate = stored.graph, stored.certificate
+    return {
+        "graph": {
+            "name": graph.name,
+            "values": columns(_Values, graph.values),
+            "nodes": {
+                **columns(_Nodes, graph.nodes, {"attributes"}),
+                "attributes": [_attributes(node.attributes) for node in graph.nodes],
+            },
+        },
+        "lowering": stored.lowering,
+        "cover": columns(_Segments, stored.cover),
+        "certificate": None if certificate is None else _encode_certificate(certificate),
+        "loops": [encode(loop) for loop in stored.loops],
+    }
+
+
+def decode_pieces(value: object, where: str) -> StoredPieces:
+    """Read what :func:`encode_pieces` wrote; ``where`` is its path.
+
+    Raises
+    ------
+    InputError
+        A field that is missing or of the wrong type, a graph whose nodes cannot run in their
+        order, segments that are none, or prices of no segment.
+    """
+    document = decode(value, PiecesDocument, where)
+    certificate = document.certificate
+    return StoredPieces(
+        graph=_decode_graph(document.graph, joined(where, "graph")),
+        lowering=document.lowering,
+        cover=_segments(document.cover, joined(where, "cover")),
+        certificate=None
+        if certificate is None
+        else _decode_certificate(certificate, joined(where, "certificate")),
+        loops=document.loops,
+    )
+
+
+def _attributes(attributes: Mapping[str, Attribute]) -> Json:
+    return {name: _attribute(each) for name, each in attributes.items()}
+
+
+def _attribute(value: Attribute) -> object:
+    if isinstance(value, float) and not isfinite(value):
+        return {"float": json.dumps(value)}
+    # Python takes True for 1, and so do operators.
+    return int(value) if isinstance(value, bool) else value
+
+
+def _decode_graph(document: Any, where: str) -> Graph:
+    values = rows(document.values, joined(where, "values"))
+    nodes = rows(document.nodes, joined(where, "nodes"))
+    for index, row in enumerate(nodes):
+        place = f"{joined(where, 'nodes')}.attributes[{index}]"
+        row["attributes"] = {
+            name: _decode_attribute(each, f"{place}.{name}")
+            for name, each in row["attributes"].items()
+        }
+    try:
+        return Graph(
+            name=document.name,
+            values=tuple(Value(**row) for row in values),
+            nodes=tuple(Node(**row) for row in nodes),
+        )
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _decode_attribute(value: Attribute | dict[str, str], where: str) -> Attribute:
+    if not isinstance(value, dict):
+        return value
+    text = value.get("float", "")
+    if len(value) != 1 or text not in _NOT_FINITE:
+        raise InputError(f'{where}: an object here is {{"float": one of {", ".join(_NOT_FINITE)}}}')
+    return _NOT_FINITE[text]
+
+
+def _segments(document: Any, where: str) -> Cover:
+    found = rows(document, where)
+    try:
+        return tuple(Segment(**row) for row in found)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _encode_certificate(certificate: CoverCertificate) -> Json:
+    return {
+        "objective": encode(certificate.objective),
+        "bits": certificate.bits,
+        "segments": columns(_Segments, list(certificate.prices)),
+        "prices": list(_encode_prices(certificate)),
+    }
+
+
+def _encode_prices(certificate: CoverCertificate) -> Iterator[Json]:
+    """Yield the prices of the rows of one name and so many indices, in columns."""
+    alike: dict[tuple[object, int], list[tuple[int, Row, int]]] = {}
+    for segment, prices in enumerate(certificate.prices.values()):
+        for row, price in prices.items():
+            alike.setdefault((row[0], len(row)), []).append((segment, row, price))
+    for (name, size), found in alike.items():
+        yield {
+            "row": name,
+            "segment": [segment for segment, _, _ in found],
+            "indices": [[row[place] for _, row, _ in found] for place in range(1, size)],
+            "price": [str(price) for _, _, price in found],
+        }
+
+
+def _decode_certificate(document: Any, where: str) -> CoverCertificate:
+    segments = _segments(document.segments, joined(where, "segments"))
+    if len(set(segments)) < len(segments):
+        raise InputError(f"{joined(where, 'segments')}: names a segment twice")
+    prices: list[dict[Row, int]] = [{} for _ in segments]
+    for index, part in enumerate(document.prices):
+        _read_prices(part, prices, f"{joined(where, 'prices')}[{index}]")
+    return CoverCertificate(
+        objective=document.objective,
+        bits=document.bits,
+        prices=dict(zip(segments, prices, strict=True)),
+    )
+
+
+def _read_prices(part: Any, prices: list[dict[Row, int]], where: str) -> None:
+    """Add the prices of rows of one name to those of their segments."""
+    if {len(each) for each in (part.segment, *part.indices)} - {len(part.price)}:
+        raise InputError(f"{where}: columns differ in length")
+    names: Iterable[Row] = zip(*([part.row] * len(part.price), *part.indices), strict=True)
+    for segment, row, text in zip(part.segment, names, part.price, strict=True):
+        if not 0 <= segment < len(prices):
+            raise InputError(f"{where}.segment: no such segment ({segment})")
+        if not _WHOLE.fullmatch(text):
+            raise InputError(f"{where}.price: must be whole numbers in quotes, not {text!r:.40}")
+        if row in prices[segment]:
+            raise InputError(f"{where}: row {row} of segment {segment} has two prices")
+        prices[segment][row] = int(text)

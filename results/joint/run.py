@@ -36,7 +36,7 @@ def build(network: str, spm: str, training: bool) -> Instance:
     if network in NETWORKS:
         return small_instance(network, int(spm), training=training)
     graph = load_network(str(shipped()[network.removesuffix(".onnx")]), training=training)
-    return lower(graph, load_machine("rtx2080ti", {"spm": spm}))
+    return lower(graph, load_machine("rtx2080ti", {"spm": spm}), lowering="panel")
 
 
 def simplifications(network: str, spm: str, training: bool, limit_s: float) -> Figures:

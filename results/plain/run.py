@@ -33,7 +33,7 @@ def ratios(figures: Figures) -> Figures:
 
 CASES = [
     Case(network, spm, lowering=lowering)
-    for lowering, network, spm in product(("tiled", "ideal"), NETWORKS, ("24MB", "128MB", "442MB"))
+    for lowering, network, spm in product(("panel", "ideal"), NETWORKS, ("24MB", "128MB", "442MB"))
 ]
 CASES.append(Case("gnmt", "64MB", {"plain": 1, "steps": 5}))
 CASES.append(Case("transformer", "128MB", {"layers": 24}))

@@ -46,7 +46,11 @@ def cases() -> dict[str, Sweep]:
     return sweeps(
         (
             kind,
-            SweepCase(network=replace(each, training=step), machine=machine, capacities=SIZES),
+            SweepCase(
+                network=replace(each, training=step, lowering="panel"),
+                machine=machine,
+                capacities=SIZES,
+            ),
             (*RULES, "fluid"),
             SolveOptions(objective=kind, tolerance=WIDTH),
         )

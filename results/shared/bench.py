@@ -362,7 +362,7 @@ class Case:
     network: str
     spm: str
     parameters: Mapping[str, int] = field(default_factory=dict)
-    lowering: str = "tiled"
+    lowering: str = "panel"
     machine: str = "rtx2080ti"
 
     @property

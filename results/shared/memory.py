@@ -177,7 +177,7 @@ def scheduled(case: MemoryCase) -> list[Row]:
     def solved(machine: Machine, scheduler: str, objective: str) -> Result:
         goal = objective_named(objective, machine)
         request = Request(objective=goal, tolerance=1e-2, threads=1)
-        return solve(lower(graph, machine), scheduler, request)
+        return solve(lower(graph, machine, lowering="panel"), scheduler, request)
 
     rows: list[Row] = []
     for role, reading, is_best in product(case.roles, case.readings, (False, True)):

@@ -26,7 +26,7 @@ def small_instance(network: str, spm_bytes: int, *, training: bool) -> Instance:
         operations_per_s=4 * 10**9,
     )
     graph = NETWORKS[network]()
-    return lower(training_graph(graph) if training else graph, machine)
+    return lower(training_graph(graph) if training else graph, machine, lowering="panel")
 
 
 def _mlp() -> Graph:

@@ -110,7 +110,7 @@ def declared(file: str) -> dict[str, Sweep]:
     )
 
 
-_TINY = Network(name="alexnet", training=True, batch=1)
+_TINY = Network(name="alexnet", training=True, batch=1, lowering="panel")
 _QUICK = ("quick", replace(case("alexnet", (10 * MB,)), network=_TINY), ("tsai",), BRIEF)
 QUICK = next(iter(sweeps([_QUICK]).values()))
 

@@ -300,7 +300,7 @@ def lower(
     machine
         What :func:`spmopt.machine` returns; default: rtx2080ti, or that of the instance.
     lowering
-        How operations use DRAM. tiled: a product keeps its smallest operand on chip, larger ones
+        How operations use DRAM. panel: a product keeps its smallest operand on chip, larger ones
         are processed in panels (default); ideal: every operand crosses the DRAM boundary once.
     callbacks
         Receive progress.
@@ -315,6 +315,7 @@ def lower(
     InputError
         An unknown operator or lowering, or a machine that changes an instance's cycles.
     """
+    from spmopt.graph.lower import LOWERINGS
     from spmopt.graph.lower import lower as lower_graph
 
     if not isinstance(workload, Workload):
@@ -326,7 +327,7 @@ def lower(
     assert workload.graph is not None
     callbacks.progress("lowering", None)
     on = _default_machine() if machine is None else machine
-    instance = lower_graph(workload.graph, on, lowering=lowering or "tiled")
+    instance = lower_graph(workload.graph, on, lowering=lowering or LOWERINGS[0])
     return replace(instance, name=workload.title, source=workload.source)
 
 

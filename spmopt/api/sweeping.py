@@ -45,6 +45,8 @@ Axis = str | int | Sequence[str | int]
 _SILENT = Callbacks(warn=lambda message: None)
 OF_NETWORKS = ("training", "batch", "optimizer", "parameters", "assume_pointwise", "lowering")
 """Options of a network."""
+_VERSION = 2
+"""Of files: in those of version 1 the lowering ``panel`` is called ``tiled``."""
 _IN_ROWS = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
 """Settings that have columns in any sweep."""
 _SWEPT = (*_IN_ROWS, "technology", "banks")
@@ -302,8 +304,14 @@ def sweep(
         "time_limit": time_limit,
     }
     identity = {
+        "version": _VERSION,
+        "lowering": ",".join(dict.fromkeys(network.lowering for network in found)),
         "spmopt": __version__,
-        **dict(_spelled(key, value) for key, value in options.items() if value is not None),
+        **dict(
+            _spelled(key, value)
+            for key, value in options.items()
+            if value is not None and key != "lowering"
+        ),
         **cut,
     }
     extra = [key for key, _ in cases[0].extra]

@@ -13,7 +13,7 @@ from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import Shape
 
 
-def listing(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Listing:
+def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listing:
     """Lower ``graph`` as :func:`spmopt.graph.lower.lower` does, in any number of pieces.
 
     The mode of a piece is that which lowering gives to operands of its shapes and sizes. Numbers of

@@ -17,14 +17,14 @@ from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import OperatorSpec, Style
 from spmopt.graph.tiling import Tiling, tile
 
-LOWERINGS = ("tiled", "ideal")
+LOWERINGS = ("panel", "ideal")
 _IDEAL = Tiling(operands={})
 _FEW = 32
 """Operands of a node that is worth comparing with others."""
 Shapes = tuple[tuple[int, ...], ...]
 
 
-def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instance:
+def lower(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Instance:
     """Fix sizes, cycles, residency needs and order (PROBLEM.md, section 1).
 
     Every node becomes an operation of one mode, in the graph's order, except views: a view and
@@ -33,7 +33,7 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instanc
     operation reads or writes, or read what it writes, since the write before.
 
     ``ideal``: every operand crosses the DRAM boundary once, nothing is stationary, no scratch.
-    ``tiled``: matrix products keep an operand or need scratch, see :mod:`spmopt.graph.tiling`;
+    ``panel``: matrix products keep an operand or need scratch, see :mod:`spmopt.graph.tiling`;
     stationary operands and scratch of an operation always fit in the SPM, whatever its size.
 
     Compute cycles: see :mod:`spmopt.graph.cycles`; where the machine names the banks of its

@@ -1,6 +1,6 @@
 """Which operand of a matrix product stays in the SPM, and what the others pay for it.
 
-The rule of PROBLEM.md, section 1, ``tiled``, with what it leaves open decided here:
+The rule of PROBLEM.md, section 1, ``panel``, with what it leaves open decided here:
 
 * A and B are the inputs of the product, C its result (:class:`~.operators.spec.Gemm`). The
   smallest of the three is kept; of equals B before C before A. The other two are streamed once,

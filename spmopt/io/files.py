@@ -30,8 +30,8 @@ from spmopt.io.document import read_json, write_json
 from spmopt.io.pieces import PiecesDocument, StoredPieces, decode_pieces, encode_pieces
 
 T = TypeVar("T")
-VERSION = 2
-"""Version of every format that is written; files of version 1 are read as well."""
+VERSION = 3
+"""Version of every format that is written; older files are read as well."""
 KINDS = ("instance", "schedule", "result")
 _TAKEN_BY = {
     "spmopt-instance": "; an instance is for 'spmopt solve' and 'spmopt compare'",
@@ -62,6 +62,10 @@ _Instance = document_of(
 _RESULT = tuple(f.name for f in fields(Result) if f.metadata.get("stored", True))
 _OF_PIECES = ("cover_bound", "pieces")
 """Fields of results in pieces only."""
+
+
+OLD_LOWERINGS: Mapping[str, str] = {"tiled": "panel"}
+"""Lowerings of today by the names that files up to version 2 call them."""
 
 
 def _objective_lacks(old: Json) -> Json:
@@ -309,6 +313,9 @@ def _body(value: object, where: str, kind: str) -> Json:
     if version == 1:
         for path, lacking in _LACKING[kind].items():
             body = _filled(body, path.split("."), lacking)
+    named = body.get("lowering")
+    if version < 3 and isinstance(named, str):
+        body["lowering"] = OLD_LOWERINGS.get(named, named)
     return dict(body)
 
 

@@ -23,15 +23,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.hardware.settings import Setting, shown_setting
-from spmopt.io.files import StoredResult
+from spmopt.io.files import OLD_LOWERINGS, StoredResult
 from spmopt.search.axes import SpaceAxis
 from spmopt.search.evaluation import unpacked
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 from spmopt.search.storage import sqlite_file, why
 
-SETUP, FOLDER = "spmopt", "schedules"
-"""Attributes of a study: its :class:`Setup`, and where its schedules are."""
+SETUP, VERSION, FOLDER = "spmopt", "version", "schedules"
+"""Attributes of a study: its :class:`Setup`, how that is written, and where its schedules are."""
 ERROR, PROOF, AS_BEFORE = "error", "proof", "as_before"
 """Attributes of trials: why one came to nothing, why one was pruned, which one it repeats."""
 FIGURES, NETWORKS, MACHINE, SECONDS = "figures", "networks", "machine", "seconds"
@@ -59,6 +59,7 @@ def remember(study: Study, setup: Setup) -> None:
     is_new = SETUP not in study.user_attrs and not study.get_trials(deepcopy=False)
     if is_new and _minimizes(study, len(setup.objectives)):
         study.set_user_attr(SETUP, setup.record())
+        study.set_user_attr(VERSION, 2)
         study.set_metric_names(list(setup.objectives))
         return
     differing = differences(_record_of(study), json.loads(json.dumps(setup.record())))
@@ -81,7 +82,13 @@ def _record_of(study: Study) -> dict[str, Any]:
             f"study {study.study_name}: was not made by this program, or its storage is cut short: "
             "it does not say what it is of; give another --study"
         )
-    return known
+    if VERSION in study.user_attrs:
+        return known
+    networks = [
+        {**network, "lowering": OLD_LOWERINGS.get(network["lowering"], network["lowering"])}
+        for network in known["networks"]
+    ]
+    return {**known, "networks": networks}
 
 
 def counts(trial: FrozenTrial) -> bool:

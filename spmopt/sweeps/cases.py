@@ -41,7 +41,7 @@ class Network:
     optimizer: str | None = None
     parameters: tuple[tuple[str, int], ...] = ()
     assume_pointwise: bool = False
-    lowering: str = "tiled"
+    lowering: str = "panel"
 
     @property
     def is_lowered(self) -> bool:

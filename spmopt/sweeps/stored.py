@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from spmopt.core.errors import InputError
-from spmopt.experiments.rows import Columns, Row
+from spmopt.experiments.rows import Columns, Row, Value
 from spmopt.experiments.store import read_table
+from spmopt.io.files import OLD_LOWERINGS
 from spmopt.sweeps.rows import SweepColumns
 
 
@@ -51,9 +52,15 @@ def stored_sweep(path: Path) -> StoredSweep:
     names, *lines = list(csv.reader(StringIO(table))) or [[]]
     columns, extra = _columns(path, names)
     rows = tuple(_row(path, columns, line, at) for at, line in enumerate(lines, start=3))
+    if about.get("version") == 1:
+        rows = tuple({**row, "lowering": _new_name(row["lowering"])} for row in rows)
     if not rows:
         raise InputError(f"{path}: has no rows yet; run its command first")
     return StoredSweep(about=about, names=tuple(names), extra=extra, rows=rows)
+
+
+def _new_name(lowering: Value) -> Value:
+    return OLD_LOWERINGS.get(str(lowering), lowering)
 
 
 def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:

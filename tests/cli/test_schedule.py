@@ -40,7 +40,7 @@ def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
     lines = ran.out.splitlines()
     assert lines[0].startswith("bert-tiny training, batch 2 (")
     assert "rtx2080ti: SPM 1 MB, 616 GB/s" in lines[0]
-    assert lines[0].endswith("lowering tiled; objective time")
+    assert lines[0].endswith("lowering panel; objective time")
     rows = [line.split()[0] for line in lines[4 : 4 + len(COMPARED)]]
     assert rows == list(COMPARED)
     optimum, subject, nearest = lines[-3:]
@@ -138,7 +138,7 @@ def test_network_options(run: Run, tmp_path: Path) -> None:
     options = "--training --optimizer adam --batch 3 --param layers=1 --lowering ideal"
     changed = run(f"instance bert-tiny {options} -o {path} --json").record
     assert changed["name"] == "bert-tiny training, batch 3, adam, layers=1"
-    assert (plain["lowering"], changed["lowering"]) == ("tiled", "ideal")
+    assert (plain["lowering"], changed["lowering"]) == ("panel", "ideal")
     assert changed["operations"] > plain["operations"]
 
 

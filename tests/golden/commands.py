@@ -26,18 +26,19 @@ COMMANDS = (
     Command("replay", "compare instances/mlp.json --json --objective replay", quick=False),
     Command(
         "training",
-        "compare resnet18 --training --batch 4 --spm 8MB --json",
+        "compare resnet18 --training --batch 4 --spm 8MB --lowering panel --json",
         quick=False,
     ),
     Command(
         "energy",
-        "solve mobilenetv2 --batch 2 --spm 2MB --objective energy --technology nvsim-stt --json",
+        "solve mobilenetv2 --batch 2 --spm 2MB --objective energy --technology nvsim-stt "
+        "--lowering panel --json",
         quick=False,
     ),
     Command(
         "banks",
         "solve alexnet --batch 1 --bank 1MB:nvsim-sram --bank 2MB:nvsim-stt --objective energy "
-        "--scheduler banks --json -o banks.json",
+        "--scheduler banks --lowering panel --json -o banks.json",
         ("banks.json",),
     ),
     Command(
@@ -58,7 +59,7 @@ COMMANDS = (
     Command("explain", "explain page.json --json"),
     Command("explain-sheet", "explain page.json --top 3"),
     Command("trace", "trace page.json -o trace.json", ("trace.json",)),
-    Command("instance", "instance ncf --training -o ncf.json", ("ncf.json",)),
+    Command("instance", "instance ncf --training --lowering panel -o ncf.json", ("ncf.json",)),
     Command("export", "export instances/lstm.json --objective traffic -o lstm.mps", ("lstm.mps",)),
     Command("networks", "networks --json"),
     Command("machines", "machines --json"),
@@ -90,7 +91,7 @@ COMMANDS = (
     Command(
         "tune",
         "tune alexnet --batch 1 --space space.toml --objective time,area --trials 12 --seed 1 "
-        "--workers 1 --json",
+        "--workers 1 --lowering panel --json",
         quick=False,
     ),
     Command("unknown", "solve instances/lstm.json --scheduler beladi"),

@@ -58,7 +58,7 @@ def test_cycles_are_exact(read: int, write: int, clock: int, reads: int, writes:
     assert access_cycles(banked(read, write, clock), reads, writes) == ceil(exact)
 
 
-@pytest.mark.parametrize("lowering", ["ideal", "tiled"])
+@pytest.mark.parametrize("lowering", ["ideal", "panel"])
 def test_operations_wait_for_the_banks_where_these_are_slower(lowering: str) -> None:
     free = lower(mlp(), MACHINE, lowering=lowering)
     bound = 0

@@ -256,7 +256,7 @@ def test_names_are_unique() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(InputError, match="lowering 'best' is unknown; use tiled or ideal"):
+    with pytest.raises(InputError, match="lowering 'best' is unknown; use panel or ideal"):
         lower(mlp(), MACHINE, lowering="best")
     b = GraphBuilder("nothing")
     y = b.add("Identity", [b.input("x", (3,))])

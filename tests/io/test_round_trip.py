@@ -115,7 +115,7 @@ def version_1(path: Path, *lacking: str) -> Any:
     write_result(path, stored(random_instance(0)))
     document = json.loads(path.read_text())
     for part in (document, document["instance"], document["schedule"]):
-        assert part["version"] == 2
+        assert part["version"] == 3
         part["version"] = 1
     for name in lacking:
         *outer, last = name.split(".")
@@ -146,10 +146,21 @@ def test_version_1_may_lack_what_came_later(
         for part in name.split("."):
             found = getattr(found, part)
         assert found == value
-    document["version"] = document["instance"]["version"] = document["schedule"]["version"] = 2
+    document["version"] = document["instance"]["version"] = document["schedule"]["version"] = 3
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match=f"{lacking}: is missing"):
         read_result(path)
+
+
+@pytest.mark.parametrize(("version", "lowering"), [(1, "panel"), (2, "panel"), (3, "tiled")])
+def test_version_2_calls_a_lowering_otherwise(tmp_path: Path, version: int, lowering: str) -> None:
+    path = tmp_path / "r.json"
+    document = version_1(path)
+    for part in (document, document["instance"], document["schedule"]):
+        part["version"] = version
+    document["instance"]["lowering"] = "tiled"
+    path.write_text(json.dumps(document))
+    assert read_result(path).instance.lowering == lowering
 
 
 def test_an_objective_of_version_1_says_by_its_name_that_it_is_replayed(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_every_attribute_is_explained_once() -> None:
     own, network = _section("What is stored").split("| of a network |")
     assert sorted(_named(own)) == sorted(
         [
-            *(study.SETUP, study.FOLDER, study.ERROR, study.PROOF, study.AS_BEFORE),
+            *(study.SETUP, study.VERSION, study.FOLDER, study.ERROR, study.PROOF, study.AS_BEFORE),
             *(study.FIGURES, study.NETWORKS, study.MACHINE, study.SECONDS),
             storage.PROCESS,
         ]

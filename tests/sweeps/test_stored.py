@@ -49,3 +49,12 @@ def test_what_is_no_sweep_is_refused(tmp_path: Path, text: str, said: str) -> No
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.csv: cannot be read \(No such file"):
         stored_sweep(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(("version", "lowering"), [(1, "panel"), (2, "tiled")])
+def test_version_1_calls_a_lowering_otherwise(tmp_path: Path, version: int, lowering: str) -> None:
+    path = tmp_path / "rows.csv"
+    text = written(path, 1).replace(",panel,", ",tiled,")
+    path.write_text(text.replace('"version": 1', f'"version": {version}'))
+    (found,) = stored_sweep(path).rows
+    assert found["lowering"] == lowering

@@ -134,8 +134,8 @@ def test_another_sweep_is_refused(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         (",2000000,", ",2e6,", "line 4 is no row of a sweep: spm_bytes is '2e6'"),
-        ("resnet50,true,32,,a=1 b=2,tiled,rtx2080ti,2000000", "resnet50", "line 4 .* fields, not"),
-        ("resnet50,true,32,,a=1 b=2,tiled,rtx2080ti,2", "resnet50,yes,,,,,,2", "training is 'yes'"),
+        ("resnet50,true,32,,a=1 b=2,panel,rtx2080ti,2000000", "resnet50", "line 4 .* fields, not"),
+        ("resnet50,true,32,,a=1 b=2,panel,rtx2080ti,2", "resnet50,yes,,,,,,2", "training is 'yes'"),
     ],
 )
 def test_lines_that_are_no_rows(tmp_path: Path, old: str, new: str, said: str) -> None:

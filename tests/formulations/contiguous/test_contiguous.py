@@ -76,7 +76,7 @@ def test_random_instances(seed: int, objective: Objective) -> None:
 @pytest.mark.parametrize(("name", "spm", "cost"), [("resnet50", "24MB", 5e-3)])
 def test_contiguity_costs_little(name: str, spm: str, cost: float) -> None:
     machine = load_machine("rtx2080ti", {"spm": spm})
-    instance = lower(training_graph(zoo.network(name)), machine, lowering="tiled")
+    instance = lower(training_graph(zoo.network(name)), machine, lowering="panel")
     found = require_legal(instance, scheduled(instance, MAKESPAN, tolerance=cost / 2)).totals
     outcome = page.schedule(instance, Request())
     assert found is not None

@@ -9,6 +9,7 @@ from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from spmopt.core.graph import Graph
 from spmopt.core.listing import Cover, Listing, Pieces
+from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.result import Status, is_optimal
 from spmopt.core.scheduler import Request
@@ -20,7 +21,7 @@ from spmopt.solving import solve
 from spmopt.verifier.cover_bound import cover_bound
 from tests.graph.networks import mlp
 
-MACHINE = replace(load_machine("rtx2080ti"), spm_bytes=1024, page_bytes=64)
+MACHINE = replace(load_machine("rtx2080ti"), spm_bytes=256, page_bytes=64)
 
 
 def solved(listed: Listing, cover: Cover, *, objective: str = "time") -> StoredResult:
@@ -39,13 +40,15 @@ def solved(listed: Listing, cover: Cover, *, objective: str = "time") -> StoredR
     return StoredResult(instance=instance, result=result)
 
 
-def of_graph(graph: Graph, pieces: int, *, objective: str = "time") -> StoredResult:
+def of_graph(
+    graph: Graph, pieces: int, *, objective: str = "time", machine: Machine = MACHINE
+) -> StoredResult:
     """The result of as many pieces wherever there can be."""
-    found = listing(graph, MACHINE)
+    found = listing(graph, machine)
     return solved(found, found.uniform(pieces), objective=objective)
 
 
 @cache
 def perceptron() -> StoredResult:
     """A training step of two layers, in four pieces."""
-    return of_graph(training_graph(mlp(), optimizer="sgd"), 4)
+    return of_graph(training_graph(mlp(), optimizer="sgd"), 4, objective="traffic")

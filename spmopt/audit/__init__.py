@@ -1,6 +1,6 @@
-"""Result files checked against themselves; see :mod:`spmopt.audit.audit`."""
+"""Result files checked against themselves; see :mod:`spmopt.audit.claims`."""
 
-from spmopt.audit.audit import Audit, audit
+from spmopt.audit.claims import Audit, audit
 from spmopt.audit.pieces import restored
 
 __all__ = ["Audit", "audit", "restored"]

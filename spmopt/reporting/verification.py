@@ -8,6 +8,7 @@ from fractions import Fraction
 from spmopt.audit import Audit
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.listing import Pieces
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.reporting.headings import heading, spoken, standing, transfer_counts
@@ -36,11 +37,19 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
         lines += [f"  transfers {text}" for text in transfer_counts(found.totals)]
     if found.bound is not None:
         order = "" if result.order is None else ", for the schedule's order of operations"
-        lines.append(
-            f"  bound     {quantity(found.bound)}, proved by the prices in the file{order}"
-        )
-    gap = _gap(found)
-    if gap is not None:
+        cover = "" if result.pieces is None else ", for this cover"
+        least = quantity(found.bound)
+        lines.append(f"  bound     {least}, proved by the prices in the file{cover}{order}")
+    if result.pieces is not None:
+        lines += _cover_lines(instance, result.pieces)
+    if found.cover_bound is not None:
+        least = quantity(found.cover_bound)
+        lines.append(f"  covers    {least} at least, whatever the cover, proved by the prices too")
+    gap, cover_gap = _gap(found), _gap(found, covers=True)
+    if cover_gap is not None:
+        own = "" if gap is None else f"; for this cover {percent(gap)}"
+        lines.append(f"  gap       {percent(cover_gap)} over all covers{own}")
+    elif gap is not None:
         lines.append(f"  gap       {percent(gap)}")
     elif found.value is not None and found.bound is not None:
         lines.append("  gap       none: the bound is 0, or next to it")
@@ -65,11 +74,23 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "value": as_number(found.value),
         "bound": as_number(found.bound),
         "gap": _gap(found),
+        **_cover_record(result, found),
         **named_fields(found.totals, "dma_commands", "dma_descriptors"),
         "status": str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),
         "remarks": _remarks(instance, result),
+    }
+
+
+def _cover_record(result: Result, found: Audit) -> dict[str, object]:
+    """Return the bound over all covers, its gap and the cover of a result in pieces."""
+    if result.pieces is None:
+        return {}
+    return {
+        "cover_bound": as_number(found.cover_bound),
+        "cover_gap": _gap(found, covers=True),
+        "cover": [asdict(segment) for segment in result.pieces.cover],
     }
 
 
@@ -103,7 +124,18 @@ def _remarks(instance: Instance, result: Result) -> list[str]:
     return [*lines, *(note for note in result.notes if note in UNFINISHED)]
 
 
-def _gap(found: Audit) -> float | None:
-    if found.value is None or found.bound is None:
+def _cover_lines(instance: Instance, pieces: Pieces) -> list[str]:
+    """Say what was cut into pieces, and that it is what the graph gives."""
+    listed, count = len(pieces.listing.operations), len(pieces.cover)
+    most = max(segment.pieces for segment in pieces.cover)
+    return [
+        f"  pieces    {listed:,} operations in {count:,} segments of up to {most:,} pieces are the "
+        f"{len(instance.operations):,} of the instance, as the graph is lowered"
+    ]
+
+
+def _gap(found: Audit, *, covers: bool = False) -> float | None:
+    bound = found.cover_bound if covers else found.bound
+    if found.value is None or bound is None:
         return None
-    return relative_gap(found.value, found.bound)
+    return relative_gap(found.value, bound)

@@ -13,8 +13,10 @@ from math import floor
 
 import numpy as np
 
+from spmopt.core.errors import InputError
 from spmopt.core.listing import CoverCertificate, Listing, Segment
 from spmopt.core.table import Ints
+from spmopt.verifier.price_check import MOST_BITS
 from spmopt.verifier.segment_bound import Liveness, segment_bound
 
 _NONE = np.iinfo(np.int64).max // 4
@@ -33,6 +35,10 @@ def cover_bound(listing: Listing, certificate: CoverCertificate) -> Fraction:
     InputError
         Prices that prove nothing, or of rows or segments that there are not.
     """
+    if certificate.objective.replayed:
+        raise InputError("certificate: prices of steps prove nothing about the replay")
+    if not 0 <= certificate.bits <= MOST_BITS:
+        raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
     return _Path(listing, certificate).value()
 
 
@@ -67,7 +73,7 @@ class _Path:
         for segment, value in proved.items():
             table = tables[self.pieces.index(segment.pieces)]
             at = segment.begin, segment.end
-            table[at] = max(int(table[at]), value)
+            table[at] = max(int(table[at]), min(value, _NONE))
         for end in range(1, self.count + 1):
             ways = [int((reached[:end] + table[:end, end]).min()) for table in tables]
             reached[end] = min(_NONE, *ways)
@@ -182,6 +188,12 @@ class _Path:
         """Return the values of the segments that have prices, in units of the path."""
         certificate, found = self.certificate, {}
         for segment, prices in certificate.prices.items():
+            where = f"segment {segment.begin} to {segment.end}"
+            if segment.end > self.count or segment.pieces not in self.pieces:
+                raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
+            obstacle = self.listing.obstacle(segment)
+            if obstacle:
+                raise InputError(f"certificate: {where}: {obstacle}")
             value = segment_bound(
                 self.liveness, segment, certificate.objective, prices, certificate.bits
             )

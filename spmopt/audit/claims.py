@@ -1,6 +1,7 @@
 """A result file is checked against itself: schedule, totals, objective, bound, status.
 
-Takes nothing on trust but the instance: no scheduler and no solver is involved.
+Takes nothing on trust but the instance, in pieces nothing but the graph: no scheduler and no solver
+is involved.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from spmopt.audit.pieces import from_graph, unlike
 from spmopt.core.errors import Conflict, InputError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import unfit
@@ -16,6 +18,7 @@ from spmopt.core.order import same_order
 from spmopt.core.result import LARGEST_TOLERANCE, Result, Status, Totals, is_optimal, relative_gap
 from spmopt.core.scheduler import Request
 from spmopt.verifier import Replay, Violation, bound, verify
+from spmopt.verifier.cover_bound import cover_bound
 
 _SOLVER_ROUNDING = Fraction(1, 10**6)
 """How far, relatively, a bound of a solver in floating point may be above the exact value."""
@@ -37,6 +40,8 @@ class Audit:
         Why no legal schedule exists, where the result claims that and it is so.
     replay
         Its times, where the schedule got as far as the replay.
+    cover_bound
+        Over all covers, recomputed, exact; None of a result as a whole.
     """
 
     violations: tuple[Violation, ...]
@@ -45,6 +50,7 @@ class Audit:
     bound: Fraction | None
     infeasible: Conflict | None = None
     replay: Replay | None = None
+    cover_bound: Fraction | None = None
 
 
 def audit(instance: Instance, result: Result) -> Audit:
@@ -71,8 +77,11 @@ def audit(instance: Instance, result: Result) -> Audit:
             f"a bound of {result.bound} is claimed, but there are no prices to prove it"
         )
     complaints += _class_proof(instance, result)
+    of_pieces, covered = _pieces(instance, result, value)
+    complaints += of_pieces
     infeasible = unfit(instance)
-    complaints += _figures(result, value) + _status(result, value, proved, infeasible)
+    status_bound = proved if result.pieces is None else covered
+    complaints += _figures(result, value) + _status(result, value, status_bound, infeasible)
     said = tuple(
         Violation(rule="claim", step=None, tensor=None, message=text) for text in complaints
     )
@@ -83,6 +92,7 @@ def audit(instance: Instance, result: Result) -> Audit:
         bound=proved,
         infeasible=infeasible if result.status is Status.INFEASIBLE else None,
         replay=replay,
+        cover_bound=covered,
     )
 
 
@@ -133,6 +143,43 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
     return complaints
 
 
+def _pieces(
+    instance: Instance, result: Result, value: Fraction | None
+) -> tuple[list[str], Fraction | None]:
+    """What is claimed of pieces, against the graph; and what is proved over all covers."""
+    pieces = result.pieces
+    if pieces is None:
+        said = f"a bound of {result.cover_bound} over all covers is claimed, but there is no cover"
+        return [] if result.cover_bound is None else [said], None
+    try:
+        listing = from_graph(pieces, instance)
+        expected, _ = listing.instance(pieces.cover)
+    except InputError as error:
+        return [str(error)], None
+    complaints = [*unlike(expected, instance)]
+    if pieces.certificate is None:
+        if result.cover_bound is not None:
+            complaints.append(
+                f"a bound of {result.cover_bound} over all covers is claimed, but there are no "
+                "prices to prove it"
+            )
+        return complaints, None
+    try:
+        proved = cover_bound(listing, pieces.certificate)
+    except InputError as error:
+        return [*complaints, f"the prices prove no bound over all covers: {error}"], None
+    if result.cover_bound != proved:
+        said = _claimed(result.cover_bound)
+        complaints.append(f"the prices prove a bound of {proved} over all covers, but {said}")
+    if pieces.certificate.objective != result.objective:
+        complaints.append("the prices of the bound over all covers are for another objective")
+    if result.order is not None:
+        complaints.append("the bound over all covers is for the order of the listing, no other")
+    elif value is not None and proved > value:
+        complaints.append(f"the bound over all covers, {proved}, is above the schedule's {value}")
+    return complaints, proved
+
+
 def _class_proof(instance: Instance, result: Result) -> list[str]:
     """What the prices of a class prove against what is claimed."""
     known = result.class_bound
@@ -156,9 +203,13 @@ def _class_proof(instance: Instance, result: Result) -> list[str]:
 def _status(
     result: Result, value: Fraction | None, proved: Fraction | None, infeasible: Conflict | None
 ) -> list[str]:
-    """The status against what was recomputed; ``infeasible`` is the proof, if there is one."""
+    """The status against what was recomputed; ``infeasible`` is the proof, if there is one.
+
+    In pieces ``proved`` is the bound over all covers.
+    """
+    bound_said = result.bound if result.pieces is None else result.cover_bound
     match result.status:
-        case Status.OPTIMAL if result.value is None or result.bound is None:
+        case Status.OPTIMAL if result.value is None or bound_said is None:
             return ["optimal without both a schedule and a bound"]
         case Status.OPTIMAL if value is not None and proved is not None:
             return _optimal(result, relative_gap(value, proved))

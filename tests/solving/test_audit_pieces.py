@@ -1,0 +1,200 @@
+"""What is claimed of pieces is recomputed: instance, bound over all covers, status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spmopt.audit import Audit, audit, restored
+from spmopt.core.instance import Instance
+from spmopt.core.listing import CoverCertificate, Pieces, Row, Segment
+from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.result import Result, Status
+from spmopt.graph.training import training_graph
+from spmopt.io.files import decode_result, encode_result
+from spmopt.reporting.verification import verification_lines, verification_record
+from tests.graph.networks import convolution, mlp
+from tests.in_pieces import MACHINE, of_graph, perceptron
+
+Prices = Mapping[Segment, Mapping[Row, int]]
+INSTANCE, RESULT = perceptron().instance, perceptron().result
+
+
+def pieces(result: Result = RESULT) -> Pieces:
+    assert result.pieces is not None
+    return result.pieces
+
+
+def certificate(result: Result = RESULT) -> CoverCertificate:
+    found = pieces(result).certificate
+    assert found is not None
+    return found
+
+
+def with_pieces(**changes: Any) -> Result:
+    return replace(RESULT, pieces=replace(pieces(), **changes))
+
+
+def with_prices(prices: Prices, **changes: Any) -> Result:
+    return with_pieces(certificate=replace(certificate(), prices=prices, **changes))
+
+
+def complaints(result: Result, instance: Instance = INSTANCE) -> list[str]:
+    return [str(each) for each in audit(instance, result).violations]
+
+
+def complaint(result: Result, instance: Instance = INSTANCE) -> str:
+    (found,) = complaints(result, instance)
+    return found
+
+
+def test_true_claims_stand() -> None:
+    for stored in (
+        perceptron(),
+        of_graph(training_graph(convolution()), 2, objective="energy"),
+        of_graph(convolution(), 2, objective="traffic"),
+    ):
+        for each in (stored, restored(decode_result(encode_result(stored)))):
+            found = audit(each.instance, each.result)
+            assert found.violations == ()
+            assert found.cover_bound == each.result.cover_bound
+
+
+def test_a_bound_over_all_covers_is_what_the_prices_prove() -> None:
+    bound = RESULT.cover_bound
+    assert bound is not None
+    higher = replace(RESULT, cover_bound=bound + 1)
+    assert f"prove a bound of {bound} over all covers, but {bound + 1} is" in complaint(higher)
+    assert "over all covers, but none is claimed" in complaint(replace(RESULT, cover_bound=None))
+    assert "over all covers is claimed, but there are no prices" in complaint(
+        with_pieces(certificate=None)
+    )
+    assert "over all covers is claimed, but there is no cover" in complaint(
+        replace(RESULT, pieces=None)
+    )
+    assert "the prices prove a bound of" in complaint(with_prices({}))
+    assert not complaints(replace(with_pieces(certificate=None), cover_bound=None))
+
+
+def test_prices_that_prove_nothing() -> None:
+    prices = dict(certificate().prices)
+    segment = next(iter(prices))
+    strange: Prices = {**prices, segment: {("grows", 99, 99): 1}}
+    assert "no row is called ('grows', 99, 99)" in complaint(with_prices(strange))
+    for wrong, said in (
+        (Segment(begin=0, end=99), "segment 0 to 99 in 1 pieces is none"),
+        (Segment(begin=0, end=1, pieces=3), "segment 0 to 1 in 3 pieces is none"),
+        (Segment(begin=7, end=8, pieces=2), "segment 7 to 8: w2.update cannot be cut"),
+    ):
+        assert said in complaint(with_prices({**prices, wrong: {}}))
+    for bits in (-1, 10**9):
+        assert "bits must be from 0 to" in complaint(with_prices(prices, bits=bits))
+    assert "nothing about the replay" in complaint(with_prices(prices, objective=REPLAY))
+    assert any(
+        "another objective" in each for each in complaints(with_prices({}, objective=MAKESPAN))
+    )
+    huge = {
+        segment: {row: price * 2**300 for row, price in rows.items()}
+        for segment, rows in prices.items()
+    }
+    assert "the prices prove a bound of" in complaint(with_prices(huge))
+
+
+def test_a_bound_above_the_schedule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = RESULT.value
+    assert value is not None
+    monkeypatch.setattr("spmopt.audit.claims.cover_bound", lambda *_: value + 1)
+    found = complaint(replace(RESULT, cover_bound=value + 1))
+    assert (
+        found == f"claim: the bound over all covers, {value + 1}, is above the schedule's {value}"
+    )
+
+
+def test_the_status_follows_the_gap_over_all_covers() -> None:
+    assert "optimal is not true: the gap is" in complaint(replace(RESULT, status=Status.OPTIMAL))
+    slow = of_graph(mlp(), 4, machine=replace(MACHINE, operations_per_s=10**6))
+    assert slow.result.status is Status.OPTIMAL
+    assert audit(slow.instance, slow.result).violations == ()
+    bare = replace(
+        slow.result, cover_bound=None, pieces=replace(pieces(slow.result), certificate=None)
+    )
+    assert "optimal without both" in complaint(bare, slow.instance)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("compute_cycles", 10**4, "compute_cycles is 10000, but 1 by graph and cover"),
+        ("macs", 1, "macs is 1, but 128 by graph and cover"),
+        ("scratch_bytes", 64, "scratch_bytes is 64, but 0 by graph and cover"),
+    ],
+)
+def test_a_wrong_mode_is_named(field: str, value: int, said: str) -> None:
+    wrong = INSTANCE.operations[14]  # the third of the four pieces of the first operation
+    change: dict[str, Any] = {field: value}
+    mode = replace(wrong.modes[0], **change)
+    found = complaints(RESULT, changed(14, modes=(mode,)))
+    assert f"claim: operation {wrong.name}: {said}" in found
+
+
+def changed(at: int, **changes: Any) -> Instance:
+    operations = list(INSTANCE.operations)
+    operations[at] = replace(operations[at], **changes)
+    return replace(INSTANCE, operations=tuple(operations))
+
+
+def test_other_instances_than_that_of_the_cover() -> None:
+    tensors = list(INSTANCE.tensors)
+    tensors[0] = replace(tensors[0], size_bytes=64)
+    wrong = replace(INSTANCE, tensors=tuple(tensors))
+    assert "claim: tensor x[0]: size_bytes is 64, but 32 by graph and cover" in complaints(
+        RESULT, wrong
+    )
+    reads = INSTANCE.operations[14].reads
+    found = complaints(RESULT, changed(14, reads=(0, *reads[1:])))
+    assert any("y1[2]: reads is ['x[0]', 'w1', 'b1'], but ['x[2]'," in each for each in found)
+    shorter = replace(INSTANCE, operations=INSTANCE.operations[:-1])
+    assert any(
+        "has 39 operations, but that of the cover 40" in each
+        for each in complaints(RESULT, shorter)
+    )
+    other = replace(INSTANCE, lowering="ideal")
+    assert "claim: the instance has another lowering than the listing" in complaints(RESULT, other)
+
+
+def test_another_cover_or_graph_is_seen() -> None:
+    listing = pieces().listing
+    coarse = with_pieces(cover=listing.uniform(2))
+    assert any("has 40 operations, but that of the cover 22" in each for each in complaints(coarse))
+    graph = training_graph(mlp(), optimizer="adam")
+    assert any(
+        "by graph" in each or "that of the cover" in each
+        for each in complaints(with_pieces(listing=replace(listing, graph=graph)))
+    )
+    none = with_pieces(cover=(Segment(begin=0, end=3),))
+    assert "segments must follow each other from 0 to 13" in complaint(none)
+    alone = with_pieces(listing=replace(listing, graph=None))
+    assert complaints(alone) == []
+
+
+def found_of(result: Result) -> tuple[list[str], Audit]:
+    found = audit(INSTANCE, result)
+    return verification_lines(INSTANCE, result, found), found
+
+
+def test_it_is_said_what_holds() -> None:
+    lines, found = found_of(RESULT)
+    text = "\n".join(lines)
+    assert "13 operations in 6 segments of up to 4 pieces are the 40 of the instance" in text
+    assert "at least, whatever the cover, proved by the prices" in text
+    assert "% over all covers; for this cover +" in text
+    record: Any = verification_record(INSTANCE, RESULT, found)
+    assert record["cover_bound"] == float(RESULT.cover_bound or 0)
+    assert record["cover_gap"] == RESULT.cover_gap
+    assert record["cover"][0] == {"begin": 0, "end": 7, "pieces": 4}
+    whole = replace(RESULT, pieces=None, cover_bound=None)
+    assert "cover" not in "".join(found_of(whole)[0])
+    assert "cover" not in verification_record(INSTANCE, whole, found_of(whole)[1])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from formulations.solver.program import Floats
-from spmopt.core.listing import Listing
+from spmopt.core.listing import Listing, Segment
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
@@ -59,6 +59,9 @@ class Listed:
                 self.accesses[tensor].append((at, tensor in operation.reads))
         self.sizes = [tensor.size_bytes for tensor in listing.tensors]
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
+        self._figures: dict[tuple[str, int], Floats] = {}
+        self._alike: dict[object, int] = {}
+        self._kinds: dict[tuple[int, int], int] = {}
 
     def live_after(self, tensor: int, at: int) -> bool:
         """Return whether the contents of a tensor after an operation are needed."""
@@ -116,14 +119,37 @@ class Listed:
                 found.add(at + 1)
         return sorted(found - {0, self.count})
 
+    def alike(self, segment: Segment) -> tuple[object, list[int]]:
+        """Return what the program of a segment follows, and its tensors in the order of their use.
+
+        Segments of equal layers have the same program, but for the names of tensors.
+        """
+        places: dict[int, int] = {}
+        steps = []
+        for at in range(segment.begin, segment.end):
+            uses = self.modes(at, segment.pieces)
+            kind = self._kinds.get((at, segment.pieces))
+            if kind is None:
+                figures = (self.cycles, self.unavoidable, self.scratch)
+                content = (
+                    *(float(each(segment.pieces)[at]) for each in figures),
+                    *((replace(use, tensor=0), self.sizes[use.tensor]) for use in uses),
+                )
+                kind = self._kinds[at, segment.pieces] = self._alike.setdefault(
+                    content, len(self._alike)
+                )
+            steps.append((kind, *(places.setdefault(use.tensor, len(places)) for use in uses)))
+        return (segment.pieces, *steps), list(places)
+
     def cycles(self, pieces: int) -> Floats:
         """Return (n,) cycles of computing of all pieces; infinite of what cannot be or fit."""
-        return self._of_all(pieces, lambda mode: mode.compute_cycles)
+        return self._of_all("cycles", pieces, lambda mode: mode.compute_cycles)
 
     def unavoidable(self, pieces: int) -> Floats:
         """Return (n,) what all pieces cost whatever is resident: accesses of the SPM, and MACs."""
         objective = self.objective
         return self._of_all(
+            "unavoidable",
             pieces,
             lambda mode: float(
                 objective.spm_read_byte * mode.spm_read_bytes
@@ -132,9 +158,12 @@ class Listed:
             ),
         )
 
-    def _of_all(self, pieces: int, figure: Callable[[Mode], float]) -> Floats:
+    def _of_all(self, name: str, pieces: int, figure: Callable[[Mode], float]) -> Floats:
         """Add up a figure of the modes of all pieces (n,)."""
-        found = np.full(self.count, np.inf)
+        known = self._figures.get((name, pieces))
+        if known is not None:
+            return known
+        found = self._figures[name, pieces] = np.full(self.count, np.inf)
         for at, operation in enumerate(self.listing.operations):
             if self.listing.fits(at, pieces):
                 modes = operation.modes[pieces]
@@ -143,8 +172,11 @@ class Listed:
 
     def scratch(self, pieces: int) -> Floats:
         """Return (n,) bytes of scratch in whole pages, the mean over pieces."""
+        known = self._figures.get(("scratch", pieces))
+        if known is not None:
+            return known
         machine = self.listing.machine
-        found = np.zeros(self.count)
+        found = self._figures["scratch", pieces] = np.zeros(self.count)
         for at, operation in enumerate(self.listing.operations):
             modes = operation.modes.get(pieces)
             if modes is not None:

@@ -6,15 +6,15 @@ searched, the programs of its arcs are solved, and so on until all of them are: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import frexp
 
 import numpy as np
 
 from formulations.covers.listed import Listed
-from formulations.covers.segment import SegmentProgram, SegmentValue
+from formulations.covers.segment import OF_TENSORS, SegmentProgram, SegmentValue
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.listing import Cover, CoverCertificate, Segment
@@ -38,87 +38,112 @@ class CheapestCover:
 class SegmentArcs:
     """Values of all segments of a listing, in objective units; infinite of those that none are.
 
-    ``held``: as in :class:`~.segment.SegmentProgram`. ``spare``: what a byte moved costs beside the
-    objective, as a share of its time on the channel. ``borders``: positions at which segments may
-    begin, by default all; with fewer the cheapest cover is one of those.
+    ``held``: as in :class:`~.segment.SegmentProgram`.
+
+    Attributes
+    ----------
+    value : (n + 1, p, n + 1)
+        What a segment costs at least, by end, number of pieces (of ``listed.pieces``) and begin.
+    exact
+        What its program says; infinite before it is solved.
+    moved
+        Bytes that those move whose program is solved.
+    solved
+        Programs that are solved.
     """
 
-    def __init__(
-        self,
-        listed: Listed,
-        held: float,
-        spare: float = 0.0,
-        borders: Iterable[int] | None = None,
-    ) -> None:
-        self.listed, self.held, self.spare = listed, held, spare
-        self.value = {pieces: self._cheap(pieces) for pieces in listed.pieces}
+    def __init__(self, listed: Listed, held: float) -> None:
+        self.listed, self.held = listed, held
+        # By the end first, so that a path reads what it compares in one go.
+        self.value = self._cheap_values()
+        self.exact: Floats = np.full_like(self.value, np.inf)
+        self.moved = np.zeros(self.value.shape, np.float32)
         self.solved: dict[Segment, SegmentValue] = {}
-        if borders is not None:
-            closed = np.ones(listed.count + 1, bool)
-            closed[[0, *borders, listed.count]] = False
-            for value in self.value.values():
-                value[closed, :] = value[:, closed] = np.inf
+        self._known: dict[object, tuple[SegmentValue, list[int]]] = {}
 
-    def cheapest(self, stop: Callable[[], bool], threads: int = 1) -> CheapestCover:
-        """Find the cheapest cover.
+    def cheapest(
+        self,
+        stop: Callable[[], bool],
+        threads: int = 1,
+        tell: Callable[[float], None] = lambda value: None,
+    ) -> CheapestCover:
+        """Find the cheapest cover; ``tell`` of values that it has at least.
 
         Raises
         ------
         InfeasibleError
             No cover fits.
         """
+        every = list(range(self.listed.count + 1))
+        while True:
+            value, cover = shortest_path(self.value, every, self.listed.pieces)
+            if value == np.inf:
+                raise InfeasibleError("what must be on chip does not fit, whatever the cover")
+            tell(value)
+            open_arcs = [each for each in cover if each not in self.solved]
+            if not open_arcs or stop():
+                return CheapestCover(cover=cover, value=value, exact=not open_arcs)
+            self.solve(open_arcs, threads)
+
+    def solve(self, segments: Iterable[Segment], threads: int = 1) -> bool:
+        """Solve the programs of segments; return whether some were not yet."""
+        new = [each for each in dict.fromkeys(segments) if each not in self.solved]
         with ThreadPoolExecutor(threads, thread_name_prefix="segments") as pool:
-            while True:
-                value, cover = self._path()
-                if value == np.inf:
-                    raise InfeasibleError("what must be on chip does not fit, whatever the cover")
-                open_arcs = [each for each in cover if each not in self.solved]
-                if not open_arcs or stop():
-                    return CheapestCover(cover=cover, value=value, exact=not open_arcs)
-                for segment, found in zip(open_arcs, pool.map(self._solve, open_arcs), strict=True):
-                    self.solved[segment] = found
-                    known = self.value[segment.pieces]
-                    at = segment.begin, segment.end
-                    known[at] = max(float(known[at]), found.value + self.spare * self._byte(found))
+            for segment, found in zip(new, pool.map(self._solve, new), strict=True):
+                self.solved[segment] = found
+                at = self._place(segment)
+                self.exact[at] = self.value[at] = max(float(self.value[at]), found.value)
+                self.moved[at] = found.moved_bytes
+        return bool(new)
 
     def certificate(self) -> CoverCertificate:
-        """Return the prices of the segments that were solved, as integers."""
+        """Return the prices, as integers, of those solved segments that the bound needs.
+
+        These are the ones that are still met where the search begins anew, knowing all values.
+        """
         bits = _DIGITS - frexp(self.listed.dearest_row)[1]
+        value, every = self._cheap_values(), list(range(self.listed.count + 1))
+        needed: dict[Segment, SegmentValue] = {}
+        while True:
+            _, cover = shortest_path(value, every, self.listed.pieces)
+            new = [each for each in cover if each in self.solved and each not in needed]
+            if not new:
+                break
+            for each in new:
+                at = self._place(each)
+                needed[each], value[at] = self.solved[each], self.exact[at]
         return CoverCertificate(
             objective=self.listed.objective,
             bits=bits,
             prices={
                 segment: {row: round(price * 2.0**bits) for row, price in found.prices.items()}
-                for segment, found in self.solved.items()
+                for segment, found in needed.items()
                 if found.prices
             },
         )
 
-    def _byte(self, found: SegmentValue) -> float:
-        listed = self.listed
-        return found.moved_bytes * float(listed.objective.cycle) / listed.bytes_per_cycle
+    def _place(self, segment: Segment) -> tuple[int, int, int]:
+        """Return the index of a segment in the tables."""
+        return segment.end, self.listed.pieces.index(segment.pieces), segment.begin
+
+    def _cheap_values(self) -> Floats:
+        return np.stack([self._cheap(pieces).T for pieces in self.listed.pieces], axis=1)
 
     def _solve(self, segment: Segment) -> SegmentValue:
-        return SegmentProgram(self.listed, segment, self.held).solve()
-
-    def _path(self) -> tuple[float, Cover]:
-        """Return the shortest path at the values that are known."""
-        count = self.listed.count
-        pieces = list(self.value)
-        reached = np.full(count + 1, np.inf)
-        reached[0] = 0.0
-        came = np.zeros((count + 1, 2), np.int64)
-        for end in range(1, count + 1):
-            arcs = np.stack([self.value[each][:end, end] for each in pieces]) + reached[:end]
-            best = int(arcs.argmin())
-            way, begin = divmod(best, end)
-            reached[end], came[end] = arcs[way, begin], (begin, way)
-        cover, end = list[Segment](), count
-        while end:
-            begin, way = came[end].tolist()
-            cover.append(Segment(begin=begin, end=end, pieces=pieces[way]))
-            end = begin
-        return float(reached[count]), tuple(reversed(cover))
+        """Solve the program of a segment, or take the values of one like it."""
+        alike, tensors = self.listed.alike(segment)
+        known = self._known.get(alike)
+        if known is None:
+            found = SegmentProgram(self.listed, segment, self.held).solve()
+            self._known[alike] = found, tensors
+            return found
+        found, others = known
+        name = dict(zip(others, tensors, strict=True))
+        prices = {
+            (row[0], name[int(row[1])], *row[2:]) if row[0] in OF_TENSORS else row: price
+            for row, price in found.prices.items()
+        }
+        return replace(found, prices=prices)
 
     def _cheap(self, pieces: int) -> Floats:
         """Return (n + 1, n + 1) what segments from one operation to another cost at least."""
@@ -212,3 +237,28 @@ def _rectangle(
     for row, sign in zip(rows, (1, -1), strict=True):
         table[row, columns[0]] += sign * value
         table[row, columns[1]] -= sign * value
+
+
+def shortest_path(table: Floats, at: Sequence[int], pieces: Sequence[int]) -> tuple[float, Cover]:
+    """Return the shortest path from the first to the last of some positions, by these.
+
+    It is infinite, and empty, if there is none.
+
+    Parameters
+    ----------
+    table : (len(at), p, len(at))
+        Costs of segments, by end, number of pieces and begin.
+    """
+    reached = np.full(len(at), np.inf)
+    reached[0] = 0.0
+    came = np.zeros((len(at), 2), np.int64)
+    for end in range(1, len(at)):
+        arcs = table[end, :, :end] + reached[:end]
+        way, begin = divmod(int(arcs.argmin()), end)
+        reached[end], came[end] = arcs[way, begin], (begin, way)
+    cover, end = list[Segment](), len(at) - 1
+    while end and np.isfinite(reached[-1]):
+        begin, way = came[end].tolist()
+        cover.append(Segment(begin=at[begin], end=at[end], pieces=pieces[way]))
+        end = begin
+    return float(reached[-1]), tuple(reversed(cover))

@@ -27,12 +27,15 @@ from spmopt.core.listing import Row, Segment
 from spmopt.core.table import Bools, Ints
 
 _OF_TIME = ("moves", "reads", "writes", "waits")
+OF_TENSORS = ("grows", "holds", "stores", "comes", "less", "spared", "sums")
+"""Rows that are of a tensor."""
 _ONE_ROW = ("less", "spared", "sums", "found", "left")
 """Rows that are not of a step."""
 _LESS = 1 - 1e-12
 _OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,
+    "simplex_dual_edge_weight_strategy": 1,  # Devex: a quarter less time than the steepest edge
     "presolve": "off",
 }
 
@@ -72,16 +75,41 @@ class SegmentProgram:
         self._names: list[tuple[Ints, str, list[int] | None]] = []
         self._times: dict[str, float] = {}
         self._sides: list[tuple[Ints, bool, bool]] = []
-        uses: tuple[dict[int, list[tuple[int, Use]]], ...] = ({}, {})
-        for step in range(self.steps):
-            for use in listed.modes(segment.begin + step, self.pieces):
-                uses[use.shared].setdefault(use.tensor, []).append((step, use))
+        self._alike: dict[int, list[int]] = {}
+        uses = self._uses()
         if uses[False]:
-            self._cut(UseTable(self.steps, uses[False], listed.sizes))
+            self._cut(self._table(uses[False]))
         if uses[True]:
-            self._whole(UseTable(self.steps, uses[True], listed.sizes))
+            self._whole(self._table(uses[True]))
         self._borders()
         self._time = self._durations()
+
+    def _uses(self) -> tuple[dict[int, list[tuple[int, Use]]], ...]:
+        """Return how tensors that are cut, and others, are used; of those used alike only one.
+
+        These are one tensor of their size to the program: parameters of a normalization, states of
+        an optimizer. It takes half of its columns, and none of its value.
+        """
+        uses: tuple[dict[int, list[tuple[int, Use]]], ...] = ({}, {})
+        for step in range(self.steps):
+            for use in self.listed.modes(self.segment.begin + step, self.pieces):
+                uses[use.shared].setdefault(use.tensor, []).append((step, use))
+        for each in uses:
+            first: dict[object, int] = {}
+            for tensor, touched in list(each.items()):
+                key = tuple(
+                    (step, use.reads, use.writes, use.live_after, use.passes, use.stationary)
+                    for step, use in touched
+                )
+                same = first.setdefault(key, tensor)
+                self._alike.setdefault(same, []).append(tensor)
+                if same != tensor:
+                    del each[tensor]
+        return uses
+
+    def _table(self, uses: dict[int, list[tuple[int, Use]]]) -> UseTable:
+        sizes = self.listed.sizes
+        return UseTable(self.steps, uses, {t: sum(sizes[s] for s in self._alike[t]) for t in uses})
 
     def solve(self) -> SegmentValue:
         """Solve it; infinite where what must be on chip does not fit.
@@ -137,9 +165,13 @@ class SegmentProgram:
         for rows, kind, tensors in self._names:
             times = self._times.get(kind, 1.0)
             for place in np.argwhere((rows >= 0) & (dual[rows] != 0)).tolist():
-                who = [] if tensors is None else [tensors[place[0]]]
-                at = place[len(who) :] if kind not in _ONE_ROW else []
-                found[kind, *who, *at] = float(dual[rows[tuple(place)]]) / times
+                price = float(dual[rows[tuple(place)]]) / times
+                if tensors is None:
+                    found[kind, *(place if kind not in _ONE_ROW else [])] = price
+                    continue
+                at = place[1:] if kind not in _ONE_ROW else []
+                for tensor in self._alike[tensors[place[0]]]:
+                    found[kind, tensor, *at] = price
         machine, cycle = self.listed.listing.machine, float(self.listed.objective.cycle)
         for step in range(self.steps):
             timed: list[Row] = [(kind, step) for kind in _OF_TIME if (kind, step) in found]
@@ -237,7 +269,8 @@ class SegmentProgram:
         comes = self._rows("comes", found, ((1 - pieces) * size, np.inf), uses.tensors)
         builder.add(comes, np.broadcast_to(begins[:, None], comes.shape), 1.0)
         builder.add(comes, resident, -pieces)
-        builder.add(comes[:, :, None], load[:, None, :], 1.0)
+        tensor, step = np.nonzero(found)
+        builder.add(comes[tensor, step][:, None], load[tensor], 1.0)
         store = self._columns(every & summed[:, None], pieces * size)
         self._transfer(store, self.out, self.serial_out, uses.fixed)
         self._stream(uses, resident, uses.passes, uses.passes * summed[:, None], pieces)

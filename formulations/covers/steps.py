@@ -48,7 +48,9 @@ class UseTable:
         Whether contents are there before the first, and needed after the last.
     """
 
-    def __init__(self, steps: int, uses: Mapping[int, list[tuple[int, Use]]], sizes: list[int]):
+    def __init__(
+        self, steps: int, uses: Mapping[int, list[tuple[int, Use]]], sizes: Mapping[int, int]
+    ) -> None:
         self.tensors, self.steps = list(uses), steps
         count = len(self.tensors)
         self.size = np.array([[float(sizes[t])] for t in self.tensors]).reshape(count, 1)

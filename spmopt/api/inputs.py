@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -315,6 +316,7 @@ def lower(
     InputError
         An unknown operator or lowering, or a machine that changes an instance's cycles.
     """
+    from spmopt.graph.listing import listing
     from spmopt.graph.lower import LOWERINGS
     from spmopt.graph.lower import lower as lower_graph
 
@@ -327,8 +329,13 @@ def lower(
     assert workload.graph is not None
     callbacks.progress("lowering", None)
     on = _default_machine() if machine is None else machine
-    instance = lower_graph(workload.graph, on, lowering=lowering or LOWERINGS[0])
-    return replace(instance, name=workload.title, source=workload.source)
+    chosen = lowering or LOWERINGS[0]
+    return replace(
+        lower_graph(workload.graph, on, lowering=chosen),
+        name=workload.title,
+        source=workload.source,
+        listed=partial(listing, workload.graph, lowering=chosen),
+    )
 
 
 def _banked(machine: Machine) -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -48,6 +48,9 @@ class Tensor:
 class Instance:
     """A lowered problem: fixed sizes, cycles and order (PROBLEM.md, section 1).
 
+    ``listed`` gives the :class:`~.listing.Listing` for a machine: how operations may be computed in
+    pieces. None where only the operations are known, not what they compute.
+
     Raises
     ------
     InputError
@@ -61,6 +64,7 @@ class Instance:
     operations: tuple[Operation, ...]
     lowering: str = "custom"
     source: str = field(default="", compare=False)
+    listed: Callable[[Machine], object] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.operations:

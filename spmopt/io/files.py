@@ -104,9 +104,10 @@ class StoredResult:
 
     @classmethod
     def made_here(cls, instance: Instance, result: Result) -> Self:
-        """Return one that this program has made."""
+        """Return one that this program has made; of a result in pieces, with their instance."""
         versions = {"spmopt": __version__, "python": platform.python_version()}
-        return cls(instance=instance, result=result, versions=versions)
+        on = instance if result.pieces is None else result.pieces.instance
+        return cls(instance=on, result=result, versions=versions)
 
 
 def encode_instance(instance: Instance) -> Json:

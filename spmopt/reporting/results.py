@@ -154,6 +154,8 @@ def result_record(machine: Machine, result: Result) -> Record:
         "class_bound": _class_bound(result),
         "notes": list(result.notes),
     }
+    if result.cover_bound is not None:
+        record |= {"cover_bound": as_number(result.cover_bound), "cover_gap": result.cover_gap}
     if machine.banks:
         record |= named_fields(totals, "moved_bytes")
         for name in ("bank_read_bytes", "bank_write_bytes"):
@@ -268,6 +270,17 @@ def _quality(machine: Machine, result: Result) -> Iterator[Figure]:
         yield Figure("bound", "bound", None, "none")
     gap = "none" if result.gap is None else percent(result.gap)
     yield Figure("gap", "gap to bound", result.gap, gap, PART)
+    if result.cover_bound is not None:
+        value, unit = in_unit(result.objective, machine, result.cover_bound)
+        note = f"on {name} over all covers of the listing, certified"
+        yield Figure("cover_bound", "cover bound", value, si(value, unit), unit, note)
+        gap = "none" if result.cover_gap is None else percent(result.cover_gap)
+        yield Figure("cover_gap", "gap to it", result.cover_gap, gap, PART)
+    if result.pieces is not None:
+        cover = result.pieces.cover
+        counts = sorted({each.pieces for each in cover})
+        text = f"{len(cover)} segments, in {', '.join(map(str, counts))} pieces of the batch"
+        yield Figure("segments", "cover", len(cover), text)
     yield Figure("status", "status", None, standing(result))
 
 

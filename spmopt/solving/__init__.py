@@ -58,5 +58,6 @@ def compare(
     failures = [run.failure for run in runs if run.failure is not None]
     if len(failures) == len(runs):
         raise all_failed(failures)
-    best = runner.best_bounds(runs)
-    return [result_of(run, best.get(order_key(run.order)), request) for run in runs]
+    best, of_covers = runner.best_bounds(runs), runner.bound_of_covers(runs)
+    own = [runner.bound_of_cover(run) or best.get(order_key(run.order)) for run in runs]
+    return [result_of(run, bound, request, of_covers) for run, bound in zip(runs, own, strict=True)]

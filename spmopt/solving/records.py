@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from spmopt.core.errors import ScheduleError, SpmoptError
+from spmopt.core.listing import Pieces
 from spmopt.core.order import other_order
 from spmopt.core.result import Certificate, Outcome, Result, Status, Totals, is_optimal
 from spmopt.core.schedule import Plan, Schedule
@@ -54,6 +55,11 @@ class Run:
     def order(self) -> Ints | None:
         """Of the schedule; None for the instance's own."""
         return None if self.legal is None else self.legal.order
+
+    @property
+    def pieces(self) -> Pieces | None:
+        """The cover that its schedule is of; None for the instance's own list."""
+        return None if self.outcome is None else self.outcome.pieces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,18 +116,22 @@ def order_key(order: Ints | None) -> Key:
 
 
 def proofs_of(runs: Sequence[Run]) -> list[Proof]:
-    """All certificates of some runs."""
-    outcomes = [run.outcome for run in runs if run.outcome is not None]
+    """All certificates of some runs for the instance's own list."""
+    outcomes = [run.outcome for run in runs if run.outcome is not None and run.pieces is None]
     return [(each.certificate, each.cut_short) for each in outcomes if each.certificate is not None]
 
 
-def result_of(run: Run, best: Bound | None, request: Request) -> Result:
+def result_of(
+    run: Run, best: Bound | None, request: Request, of_covers: Fraction | None = None
+) -> Result:
     """What is reported of a run, compared with the best bound of its order.
+
+    ``of_covers``: the best bound over all covers of the listing.
 
     Raises
     ------
     ScheduleError
-        The bound is above the schedule's value.
+        A bound is above the schedule's value.
     """
     if run.failure is not None:
         best = None
@@ -136,6 +146,8 @@ def result_of(run: Run, best: Bound | None, request: Request) -> Result:
         class_bound=None if run.outcome is None else run.outcome.class_bound,
         notes=(*run.notes, *(() if best is None else best.notes)),
         tolerance=request.tolerance,
+        pieces=run.pieces,
+        cover_bound=of_covers if run.order is None else None,
     )
     if run.failure is not None:
         return replace(result, status=Status.FAILED)
@@ -145,11 +157,13 @@ def result_of(run: Run, best: Bound | None, request: Request) -> Result:
         return result
     plan, totals, value = run.legal.schedule, run.legal.totals, run.legal.value
     result = replace(result, schedule=plan, totals=totals, value=value, verified=True)
-    if best is not None and best.value > value:
-        raise ScheduleError(
-            f"the bound {float(best.value):.9g} is above the schedule of {run.legal.origin}, "
-            f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
-        )
-    if is_optimal(result.gap, request.tolerance):
+    for bound in (result.bound, result.cover_bound):
+        if bound is not None and bound > value:
+            raise ScheduleError(
+                f"the bound {float(bound):.9g} is above the schedule of {run.legal.origin}, "
+                f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
+            )
+    gap = result.gap if run.pieces is None else result.cover_gap
+    if is_optimal(gap, request.tolerance):
         return replace(result, status=Status.OPTIMAL, notes=run.notes)
     return replace(result, status=Status.FEASIBLE)

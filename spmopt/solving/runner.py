@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from time import monotonic
 
 from spmopt.assemble import assemble
@@ -28,6 +29,7 @@ from spmopt.solving.records import (
     within_class,
 )
 from spmopt.verifier import bound, require_legal
+from spmopt.verifier.cover_bound import cover_bound
 
 _MANY = 5_000
 """Operations above which a formulation starts from one attempt of one policy: all those of
@@ -110,9 +112,28 @@ class ScheduleRunner:
         if self._request.objective.replayed:
             return {}  # prices of steps prove nothing about it
         for run in runs:
-            if run.legal is not None and order_key(run.order) not in proofs:
+            known = run.pieces is not None or order_key(run.order) in proofs
+            if run.legal is not None and not known:
                 proofs[order_key(run.order)] = self._relax(run.order)
         return {key: self._best(found) for key, found in proofs.items() if found}
+
+    def bound_of_cover(self, run: Run) -> Bound | None:
+        """Evaluate what a run proves of the instance of its cover."""
+        if run.pieces is None or run.outcome is None or run.outcome.certificate is None:
+            return None
+        value = bound(run.pieces.instance, run.outcome.certificate)
+        cut_short = (INTERRUPTED if self._request.stop() else OUT_OF_TIME,)
+        notes = cut_short if run.outcome.cut_short else ()
+        return Bound(value=value, certificate=run.outcome.certificate, notes=notes)
+
+    def bound_of_covers(self, runs: Sequence[Run]) -> Fraction | None:
+        """Evaluate what runs prove of all covers, exactly; the best of it."""
+        found = []
+        for run in runs:
+            if run.pieces is not None and run.pieces.certificate is not None:
+                self._request.report("checking the bound over all covers", None)
+                found.append(cover_bound(run.pieces.listing, run.pieces.certificate))
+        return max(found, default=None)
 
     def _relax(self, order: Ints | None) -> list[Proof]:
         if order is None:
@@ -170,6 +191,8 @@ class ScheduleRunner:
             raise ScheduleError(f"scheduler {entry.name}: infeasible, but {best.origin} is not")
         note = f"nothing better found than {best.origin}, whose schedule this is"
         outcome = within_class(run.outcome, best.value)
+        if outcome.pieces is not None:  # what was proved is of another list
+            outcome = replace(outcome, pieces=None, certificate=None)
         return replace(run, outcome=outcome, legal=best, notes=(*run.notes, note))
 
     def _attempt(self, entry: SchedulerEntry) -> list[Plan]:
@@ -236,13 +259,14 @@ class ScheduleRunner:
         legal = None
         if outcome is not None and outcome.schedule is not None:
             report("verifying", None)
-            legal = self._check(entry.name, None, outcome.schedule)
+            legal = self._check(entry.name, None, outcome.schedule, self._instance)
         elif outcome is not None and outcome.plan is not None:
             if starts and outcome.plan is starts[0].plan:
                 legal = starts[0]  # verified already
             else:
                 report("verifying", None)
-                legal = self._verify(entry.name, outcome.plan)
+                on = self._instance if outcome.pieces is None else outcome.pieces.instance
+                legal = self._verify(entry.name, outcome.plan, on)
         return Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
 
     def _certified(self, outcome: Outcome) -> Outcome:
@@ -253,16 +277,18 @@ class ScheduleRunner:
         proved = self._evaluate(known.certificate, known.holds_for).value
         return replace(outcome, class_bound=replace(known, value=float(proved)))
 
-    def _verify(self, origin: str, plan: Plan) -> VerifiedSchedule:
+    def _verify(self, origin: str, plan: Plan, instance: Instance) -> VerifiedSchedule:
         try:
-            schedule = assemble(self._instance, plan)
+            schedule = assemble(instance, plan)
         except ScheduleError as error:
             raise ScheduleError(f"scheduler {origin}: {error}") from None
-        return self._check(origin, plan, schedule)
+        return self._check(origin, plan, schedule, instance)
 
-    def _check(self, origin: str, plan: Plan | None, schedule: Schedule) -> VerifiedSchedule:
+    def _check(
+        self, origin: str, plan: Plan | None, schedule: Schedule, instance: Instance
+    ) -> VerifiedSchedule:
         try:
-            totals = require_legal(self._instance, schedule).totals
+            totals = require_legal(instance, schedule).totals
         except ScheduleError as error:
             raise ScheduleError(f"scheduler {origin}: {error}") from None
         if totals is None:

@@ -32,7 +32,7 @@ def test_entries_are_complete_and_load(name: str) -> None:
 
 def test_roles() -> None:
     kinds = Counter(entry.kind for entry in SCHEDULERS.values())
-    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (5, 1)
+    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (6, 1)
     optimizers = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.FORMULATION]
     for name, names in ((entry.name, entry.starts) for entry in optimizers):
         starts = [find(name) for name in names]
@@ -55,7 +55,7 @@ def test_joint_starts_from_every_policy_with_and_without_pages() -> None:
 
 def test_who_takes_an_objective() -> None:
     time, replay = MAKESPAN, REPLAY
-    assert able(time) == "whole, page, contiguous, fluid, or any policy, as belady"
+    assert able(time) == "whole, page, pieces, contiguous, fluid, or any policy, as belady"
     assert able(time, bounders=False) == "whole, page, contiguous, or any policy, as belady"
     assert able(replay) == "joint, or any policy, as belady"
     banks = frozenset({"banks"})

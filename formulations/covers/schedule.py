@@ -1,0 +1,242 @@
+"""What is computed in pieces, decided together with residency, with a bound over all covers.
+
+Covers are searched at the values of their segments (:mod:`formulations.covers.search`), and each is
+scheduled as the instance that it makes (:mod:`formulations.residency.page`), the list as given the
+first. Meanwhile the bound over all covers rises (:mod:`formulations.covers.paths`); a cover that it
+names is tried as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from threading import Thread
+from time import monotonic
+
+import numpy as np
+
+from formulations.covers.listed import Listed
+from formulations.covers.moves import neighbors
+from formulations.covers.paths import SegmentArcs
+from formulations.covers.search import CoverSearch
+from formulations.residency import page
+from spmopt.assemble.cost import plan_value
+from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.core.instance import Instance
+from spmopt.core.listing import Cover, Listing, Pieces, Segment
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+
+_COARSE = 0.01
+"""Gap at which a cover's schedule tells how good the cover is: what is left changes little."""
+_BOUND_SHARE = 0.5
+"""Of the time, where one thread does both: the search of the bound."""
+_WHOLE_SHARE = 0.2
+"""Of the time: the list as given."""
+_FINISH_SHARE = 0.15
+"""Of the time: the schedule of the best cover, to the tolerance asked for."""
+
+
+def schedule(instance: Instance, request: Request) -> Outcome:
+    """Find a cover and its schedule, and a bound over all covers; never worse than ``page``'s.
+
+    Raises
+    ------
+    InputError
+        It is not known what the operations compute, as of an instance that was read from a file.
+    InfeasibleError
+        An operation's stationary operands and scratch do not fit the SPM, whole or in pieces.
+    """
+    return _Search(listing_of(instance), request).run()
+
+
+def listing_of(instance: Instance) -> Listing:
+    """Return the listing whose whole operations an instance has.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    if instance.listed is None:
+        raise InputError(
+            f"instance {instance.name}: its operations are fixed; pieces need a network or an "
+            "ONNX file, or use page"
+        )
+    found = instance.listed(instance.machine)
+    assert isinstance(found, Listing)
+    listing = replace(found, name=instance.name, source=instance.source)
+    if listing.instance(whole(listing))[0] != instance:
+        raise InputError(
+            f"instance {instance.name}: was changed after it was lowered, so that it is not known "
+            "what its operations compute; lower it anew, or use page"
+        )
+    return listing
+
+
+def whole(listing: Listing) -> Cover:
+    """Return the cover of whole operations: the list as given."""
+    return (Segment(begin=0, end=len(listing.operations)),)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A cover, its instance, and what was found for it."""
+
+    cover: Cover
+    instance: Instance
+    outcome: Outcome
+    value: Fraction
+
+
+class _Search:
+    """The best cover so far, and what bounds all of them."""
+
+    def __init__(self, listing: Listing, request: Request) -> None:
+        self.listing, self.request = listing, request
+        self.listed = Listed(listing, request.objective)
+        self.tried: dict[Cover, _Found | None] = {}
+        self.best: _Found | None = None
+        self.bound, self.cut_short = 0.0, True
+        self.arcs: SegmentArcs | None = None
+        self.named: Cover = ()
+        self.end = request.time_limit_s * (1 - _FINISH_SHARE)
+        self.rate = 0.0
+
+    def run(self) -> Outcome:
+        """Search until the time is up, all is tried, or the gap is closed."""
+        request = self.request
+        self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
+        self.arcs = SegmentArcs(self.listed, self.listed.capacity)
+        if request.threads > 1:
+            bounding = Thread(target=self._bound, args=(self.stop,), name="bound")
+            bounding.start()
+            self._search(max(1, request.threads - 1))
+            bounding.join()
+        else:
+            since, left = monotonic(), request.remaining_s()
+            self._search(1, lambda: monotonic() - since > (1 - _BOUND_SHARE) * left)
+            self._bound(self.stop)
+        if self.named:
+            self._try(self.named)
+        return self._finished()
+
+    def stop(self) -> bool:
+        """Return whether the time of the search is up, or the gap closed."""
+        spent = monotonic() - self.request.started
+        return self.request.stop() or spent > self.end or self.gap <= self.request.tolerance
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of the best schedule to the bound."""
+        if self.best is None or self.bound <= 0:
+            return np.inf
+        return float(self.best.value) / self.bound - 1
+
+    def _bound(self, stop: Callable[[], bool]) -> None:
+        assert self.arcs is not None
+
+        def tell(value: float) -> None:
+            if value > self.bound:
+                self.bound = value
+                self.request.report_incumbent(bound=value)
+
+        found = self.arcs.cheapest(stop, 1, tell)
+        tell(found.value)
+        self.cut_short = not found.exact
+        if found.exact:
+            self.named = found.cover
+
+    def _search(self, threads: int, over: Callable[[], bool] = bool) -> None:
+        """Try covers of passes of windows, then neighbors of the best."""
+        assert self.arcs is not None
+
+        def stop() -> bool:
+            return self.stop() or over()
+
+        search = CoverSearch(self.arcs, stop, threads)
+        uniform = [self.listing.uniform(pieces) for pieces in self.listed.pieces]
+        search.start(uniform)
+        for cover in search.covers():
+            self._try(cover)
+            if stop():
+                return
+        while not stop() and self.best is not None:
+            before = self.best
+            for cover in neighbors(search, before.cover):
+                self._try(cover)
+                if stop() or self.best is not before:
+                    break
+            if self.best is before:
+                return
+
+    def _try(self, cover: Cover, start: bool = False, share: float = 1.0) -> None:
+        """Schedule a cover; keep what is better than the best."""
+        request = self.request
+        if not cover or cover in self.tried:
+            return
+        left = self.end - (monotonic() - request.started)
+        steps = sum((each.end - each.begin) * each.pieces for each in cover)
+        if self.best is not None and self.rate * steps > left:
+            return
+        self.tried[cover] = None
+        instance, _ = self.listing.instance(cover)
+        since = monotonic()
+        found = self._scheduled(
+            instance,
+            replace(
+                request.part(bounds=False),
+                tolerance=max(_COARSE, request.tolerance),
+                start=request.start if start else None,
+                others=(),
+                started=since,
+                time_limit_s=max(share * left, 0.0),
+            ),
+        )
+        self.rate = max(self.rate, (monotonic() - since) / steps)
+        if found is None or found.plan is None:
+            return
+        value = plan_value(instance, found.plan, request.objective)
+        self.tried[cover] = tried = _Found(cover, instance, found, value)
+        if self.best is None or value < self.best.value:
+            self.best = tried
+            request.report_incumbent(value=value)
+
+    def _scheduled(self, instance: Instance, request: Request) -> Outcome | None:
+        try:
+            return page.schedule(instance, request)
+        except InfeasibleError:
+            return None
+
+    def _finished(self) -> Outcome:
+        """Schedule the best cover to the tolerance asked for."""
+        best, request = self.best, self.request
+        assert self.arcs is not None
+        if best is None:
+            raise InfeasibleError("what must be on chip does not fit, whole or in pieces")
+        outcome = best.outcome
+        if request.tolerance < _COARSE and self.gap > request.tolerance:
+            again = replace(
+                request.part(bounds=False),
+                start=outcome.plan,
+                others=(),
+                time_limit_s=max(request.remaining_s(), 0.0),
+                started=monotonic(),
+            )
+            finer = self._scheduled(best.instance, again)
+            if finer is not None and finer.plan is not None:
+                value = plan_value(best.instance, finer.plan, request.objective)
+                plan = finer.plan if value <= best.value else outcome.plan
+                outcome = replace(finer, plan=plan)
+        return replace(
+            outcome,
+            class_bound=None,
+            cut_short=self.cut_short and self.gap > request.tolerance,
+            pieces=Pieces(
+                listing=self.listing,
+                cover=best.cover,
+                instance=best.instance,
+                certificate=self.arcs.certificate(),
+            ),
+        )

@@ -1,0 +1,124 @@
+"""The scheduler of pieces: never worse than page, never below its bound, best of all covers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+import spmopt
+from formulations.covers.listed import Listed
+from formulations.covers.paths import SegmentArcs
+from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
+from spmopt.core.instance import Instance
+from spmopt.core.listing import Cover, Listing, Segment
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.result import Result
+from spmopt.core.scheduler import Request
+from spmopt.solving import compare, solve
+from spmopt.verifier import require_legal
+from spmopt.verifier.cover_bound import cover_bound
+from tests.graph.networks import mlp, residual
+
+
+def lowered(graph: spmopt.Workload | Graph, spm: str) -> Instance:
+    found = spmopt.lower(graph, spmopt.machine("rtx2080ti", spm=spm))
+    assert isinstance(found, Instance)
+    return found
+
+
+def request(**given: float) -> Request:
+    return replace(Request(time_limit_s=8.0), **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("objective", ["time", "traffic", "energy"])
+def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None:
+    from spmopt.core.objective import objective_named
+
+    instance = lowered(spmopt.load("resnet18", batch=4), "1MB")
+    aim = objective_named(objective, instance.machine)
+    asked = replace(request(time_limit_s=6.0), objective=aim, tolerance=1e-3)
+    page, pieces = compare(instance, ["page", "pieces"], asked)
+    assert pieces.value is not None
+    assert page.value is not None
+    assert pieces.value <= page.value
+    assert pieces.cover_bound is not None
+    assert pieces.cover_bound == page.cover_bound
+    assert pieces.cover_bound <= pieces.value
+    assert pieces.pieces is not None
+    assert pieces.schedule is not None
+    require_legal(pieces.pieces.instance, pieces.schedule)
+    assert pieces.pieces.certificate is not None
+    assert cover_bound(pieces.pieces.listing, pieces.pieces.certificate) == pieces.cover_bound
+
+
+def covers(listing: Listing) -> list[Cover]:
+    """All of them."""
+    count, found = len(listing.operations), list[Cover]()
+    numbers = sorted({pieces for each in listing.operations for pieces in each.modes})
+    for cuts in product((False, True), repeat=count - 1):
+        ends = [at + 1 for at, cut in enumerate(cuts) if cut] + [count]
+        begins = [0, *ends[:-1]]
+        for chosen in product(numbers, repeat=len(ends)):
+            cover = tuple(
+                Segment(begin=b, end=e, pieces=k)
+                for b, e, k in zip(begins, ends, chosen, strict=True)
+            )
+            if not any(listing.obstacle(each) for each in cover):
+                found.append(cover)
+    return found
+
+
+@pytest.mark.parametrize("make", [mlp, residual])
+def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None:
+    assert callable(make)
+    instance = lowered(make(), "64KiB")
+    result = solve(instance, "pieces", request(tolerance=0.0))
+    assert result.pieces is not None
+    assert result.value is not None
+    every = covers(result.pieces.listing)
+    if len(every) > 60:
+        every = every[:: len(every) // 60]
+    least = None
+    for cover in every:
+        chunked, _ = result.pieces.listing.instance(cover)
+        value = solve(chunked, "page", request(tolerance=1e-4)).value
+        assert value is not None
+        assert result.cover_bound is not None
+        assert result.cover_bound <= value
+        least = value if least is None else min(least, value)
+    assert least is not None
+    assert result.value <= least * 1001 / 1000
+
+
+def test_prices_of_few_segments_prove_what_those_of_all_do() -> None:
+    instance = lowered(residual(), "64KiB")
+    assert instance.listed is not None
+    listing = instance.listed(instance.machine)
+    assert isinstance(listing, Listing)
+    listed = Listed(listing, MAKESPAN)
+    arcs = SegmentArcs(listed, listed.capacity)
+    found = arcs.cheapest(bool)
+    count, pieces = len(listing.operations), max(listed.pieces)
+    every = (Segment(begin=0, end=end, pieces=pieces) for end in range(1, count + 1))
+    arcs.solve(each for each in every if not listing.obstacle(each))
+    certificate = arcs.certificate()
+    assert len(certificate.prices) < len(arcs.solved)
+    assert float(cover_bound(listing, certificate)) == pytest.approx(found.value, rel=1e-6)
+
+
+def test_an_instance_without_a_graph_is_refused_in_one_line() -> None:
+    instance = lowered(spmopt.load("resnet18", batch=4), "1MB")
+    with pytest.raises(InputError, match="pieces need a network"):
+        solve(replace(instance, listed=None), "pieces", request())
+    with pytest.raises(InputError, match="was changed after it was lowered"):
+        solve(replace(instance, lowering="mine"), "pieces", request())
+
+
+def test_a_time_limit_of_nothing_still_gives_a_schedule() -> None:
+    instance = lowered(spmopt.load("resnet18", batch=4), "1MB")
+    result: Result = solve(instance, "pieces", request(time_limit_s=0.0))
+    assert result.value is not None
+    assert result.verified

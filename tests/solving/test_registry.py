@@ -56,7 +56,7 @@ def test_joint_starts_from_every_policy_with_and_without_pages() -> None:
 def test_who_takes_an_objective() -> None:
     time, replay = MAKESPAN, REPLAY
     assert able(time) == "whole, page, pieces, contiguous, fluid, or any policy, as belady"
-    assert able(time, bounders=False) == "whole, page, contiguous, or any policy, as belady"
+    assert able(time, bounders=False) == "whole, page, pieces, contiguous, or any policy, as belady"
     assert able(replay) == "joint, or any policy, as belady"
     banks = frozenset({"banks"})
     assert able(time, features=banks) == "banks, fluid, or any policy, as belady"

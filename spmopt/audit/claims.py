@@ -6,12 +6,14 @@ is involved.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from spmopt.audit.pieces import from_graph, unlike
+from spmopt.audit.pieces import from_graph, unfaithful, unlike
 from spmopt.core.errors import Conflict, InputError
 from spmopt.core.instance import Instance
+from spmopt.core.listing import Listing, Pieces
 from spmopt.core.modes import unfit
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
@@ -78,15 +80,11 @@ def audit(instance: Instance, result: Result) -> Audit:
         )
     complaints += _class_proof(instance, result)
     of_pieces, covered = _pieces(instance, result, value)
-    complaints += of_pieces
     infeasible = unfit(instance)
     status_bound = proved if result.pieces is None else covered
     complaints += _figures(result, value) + _status(result, value, status_bound, infeasible)
-    said = tuple(
-        Violation(rule="claim", step=None, tensor=None, message=text) for text in complaints
-    )
     return Audit(
-        violations=violations + said,
+        violations=(*violations, *of_pieces, *_claims(complaints)),
         totals=totals,
         value=value,
         bound=proved,
@@ -94,6 +92,10 @@ def audit(instance: Instance, result: Result) -> Audit:
         replay=replay,
         cover_bound=covered,
     )
+
+
+def _claims(complaints: Iterable[str]) -> Iterator[Violation]:
+    return (Violation(rule="claim", step=None, tensor=None, message=each) for each in complaints)
 
 
 def _objective(instance: Instance, objective: Objective) -> list[str]:
@@ -145,39 +147,47 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
 
 def _pieces(
     instance: Instance, result: Result, value: Fraction | None
-) -> tuple[list[str], Fraction | None]:
+) -> tuple[tuple[Violation, ...], Fraction | None]:
     """What is claimed of pieces, against the graph; and what is proved over all covers."""
     pieces = result.pieces
     if pieces is None:
         said = f"a bound of {result.cover_bound} over all covers is claimed, but there is no cover"
-        return [] if result.cover_bound is None else [said], None
+        return tuple(_claims([] if result.cover_bound is None else [said])), None
+    complaints = list[str]()
     try:
         listing = from_graph(pieces, instance)
         expected, _ = listing.instance(pieces.cover)
+        complaints += unlike(expected, instance)
+        wrong = unfaithful(listing, pieces.cover, instance)
     except InputError as error:
-        return [str(error)], None
-    complaints = [*unlike(expected, instance)]
+        return tuple(_claims([*complaints, str(error)])), None
+    proved, said_of_bound = _cover_proof(listing, pieces, result, value)
+    return (*wrong, *_claims(complaints + said_of_bound)), proved
+
+
+def _cover_proof(
+    listing: Listing, pieces: Pieces, result: Result, value: Fraction | None
+) -> tuple[Fraction | None, list[str]]:
+    """What the prices of segments prove, and whether it is what is claimed."""
+    what = "over all covers"
     if pieces.certificate is None:
-        if result.cover_bound is not None:
-            complaints.append(
-                f"a bound of {result.cover_bound} over all covers is claimed, but there are no "
-                "prices to prove it"
-            )
-        return complaints, None
+        said = f"a bound of {result.cover_bound} {what} is claimed, but there are no prices"
+        return None, [] if result.cover_bound is None else [f"{said} to prove it"]
     try:
         proved = cover_bound(listing, pieces.certificate)
     except InputError as error:
-        return [*complaints, f"the prices prove no bound over all covers: {error}"], None
+        return None, [f"the prices prove no bound {what}: {error}"]
+    complaints = []
     if result.cover_bound != proved:
         said = _claimed(result.cover_bound)
-        complaints.append(f"the prices prove a bound of {proved} over all covers, but {said}")
+        complaints.append(f"the prices prove a bound of {proved} {what}, but {said}")
     if pieces.certificate.objective != result.objective:
-        complaints.append("the prices of the bound over all covers are for another objective")
+        complaints.append(f"the prices of the bound {what} are for another objective")
     if result.order is not None:
-        complaints.append("the bound over all covers is for the order of the listing, no other")
+        complaints.append(f"the bound {what} is for the order of the listing, no other")
     elif value is not None and proved > value:
-        complaints.append(f"the bound over all covers, {proved}, is above the schedule's {value}")
-    return complaints, proved
+        complaints.append(f"the bound {what}, {proved}, is above the schedule's {value}")
+    return proved, complaints
 
 
 def _class_proof(instance: Instance, result: Result) -> list[str]:

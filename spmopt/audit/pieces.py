@@ -9,11 +9,12 @@ from itertools import islice, takewhile
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance, Tensor
-from spmopt.core.listing import Listing, Pieces
+from spmopt.core.listing import Cover, Listing, Pieces
 from spmopt.core.operation import Mode, Operation
 from spmopt.io.files import StoredResult
 from spmopt.io.pieces import loops_of
-from spmopt.verifier.violation import MAX_PER_CHECK
+from spmopt.verifier.pieces import check_pieces
+from spmopt.verifier.violation import MAX_PER_CHECK, Violation
 
 _UNFIT = ArithmeticError, LookupError, TypeError, ValueError
 """What rules of operators raise of attributes that no reader of a model would let pass."""
@@ -59,6 +60,21 @@ def from_graph(pieces: Pieces, instance: Instance) -> Listing:
     if listing.graph is None:
         return listing
     return _relisted(listing.graph, instance, listing.lowering)
+
+
+def unfaithful(listing: Listing, cover: Cover, instance: Instance) -> tuple[Violation, ...]:
+    """Return in what the operations of an instance do not compute what the graph does.
+
+    Raises
+    ------
+    InputError
+        By its name an operation or a tensor is no piece or part of anything.
+    """
+    from spmopt.audit.boxes import piece_maps
+
+    if listing.graph is None:
+        return ()
+    return check_pieces(piece_maps(listing.graph, listing, cover, instance))
 
 
 def unlike(expected: Instance, given: Instance) -> Iterator[str]:

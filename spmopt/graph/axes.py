@@ -111,7 +111,7 @@ class LinkedAxes:
 
     def cut(self, node: Node, of: Axis) -> NodeCut | None:
         """Return how a node is cut along a class; None where it cannot be."""
-        nest = self._nest(node)
+        nest = self.nest(node)
         values = [*zip(_names(node), (*node.inputs, *node.outputs), strict=True)]
         loops = {
             loop
@@ -144,7 +144,8 @@ class LinkedAxes:
     def _rank(self, value: int) -> int:
         return len(self.graph.values[value].shape)
 
-    def _nest(self, node: Node) -> LoopNest:
+    def nest(self, node: Node) -> LoopNest:
+        """Return what a node computes; nothing where that is not known."""
         shapes = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
         key = (node.operator, shapes, tuple(node.attributes.items()))
         if key not in self._known:
@@ -169,7 +170,7 @@ class LinkedAxes:
             return
         for value in {*node.inputs} & {*node.outputs}:
             yield from (((value, axis),) for axis in range(len(values[value].shape)))
-        nest = self._nest(node)
+        nest = self.nest(node)
         along: dict[str, list[Axis]] = {}
         for name, value in zip(_names(node), (*node.inputs, *node.outputs), strict=True):
             for access in nest.accesses(name):

@@ -165,6 +165,25 @@ def test_other_instances_than_that_of_the_cover() -> None:
     assert "claim: the instance has another lowering than the listing" in complaints(RESULT, other)
 
 
+def test_what_pieces_compute_is_checked_by_their_names_and_the_graph() -> None:
+    """Beside what the listing's own instance says."""
+    reads = INSTANCE.operations[14].reads
+    found = complaints(RESULT, changed(14, reads=(0, *reads[1:])))
+    assert "pieces: y1[2]: reads index 4 of axis 0 of x, but names x[0] only" in found
+    again = complaints(RESULT, changed(14, name="y1[1]"))
+    assert "pieces: y1: m 2 to 4 is computed 2 times, by y1[1], y1[1]" in again
+    unknown = complaints(RESULT, changed(14, name="y1[4]"))
+    assert "claim: operation y1[4]: is no piece of a node by its name" in unknown
+    (at,) = (at for at, each in enumerate(INSTANCE.operations) if each.name == "y2.d1[2]")
+    adds = INSTANCE.operations[at]
+    blind = tuple(t for t in adds.reads if t not in adds.writes)
+    found = complaints(RESULT, changed(at, reads=blind, modes=INSTANCE.operations[at - 14].modes))
+    assert any("writes w2.gradient anew, which another piece has" in each for each in found)
+    tensors = (replace(INSTANCE.tensors[0], name="z"), *INSTANCE.tensors[1:])
+    found = complaints(RESULT, replace(INSTANCE, tensors=tensors))
+    assert "claim: tensor z: is no part of a value by its name" in found
+
+
 def test_another_cover_or_graph_is_seen() -> None:
     listing = pieces().listing
     coarse = with_pieces(cover=listing.uniform(2))

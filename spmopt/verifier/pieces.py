@@ -1,0 +1,128 @@
+"""Whether pieces compute what whole operations do, from maps and names alone (PROBLEM.md, 4).
+
+1. The pieces of an operation compute each point of its loops once. Each box counts 1 at its
+   corners, -1 where an odd number of coordinates are ends; these sums are those of the whole if and
+   only if the boxes are a partition of it.
+2. What a piece reads and writes by its maps is in the parts that it names: all indices along the
+   axis that is cut, padding left out. Of other axes parts have all.
+3. A part is read after all pieces that write it, and before it is written anew; what is combined
+   over a loop that is cut is added up by the pieces.
+4. The parts of a tensor have its bytes, each once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+from math import prod
+
+from spmopt.verifier.part_order import orders
+from spmopt.verifier.piece_accesses import accesses
+from spmopt.verifier.piece_maps import NodeMap, PieceMap, PieceMaps
+from spmopt.verifier.violation import MAX_PER_CHECK, Violation
+
+RULE = "pieces"
+_NAMED = 3
+
+
+def check_pieces(maps: PieceMaps) -> tuple[Violation, ...]:
+    """Return what is wrong with the pieces, the first of each kind of fault."""
+    found = [*islice(_parts(maps), MAX_PER_CHECK)]
+    # Of parts that are none nothing else can be said.
+    for check in () if found else (_coverage, accesses, orders):
+        found += islice(check(maps), MAX_PER_CHECK)
+    return tuple(Violation(rule=RULE, step=None, tensor=None, message=text) for text in found)
+
+
+def _parts(maps: PieceMaps) -> Iterator[str]:
+    """Parts of a tensor have all of its bytes once, in each shape that it is seen in."""
+    of_tensor: list[list[int]] = [[] for _ in maps.tensors]
+    for index, part in enumerate(maps.parts):
+        of_tensor[part.tensor].append(index)
+    for tensor, (name, size) in enumerate(maps.tensors):
+        parts = [maps.parts[index] for index in of_tensor[tensor]]
+        end, of = 0, parts[0].of if parts else 1
+        for part in sorted(parts, key=lambda each: each.begin):
+            if part.of != of or part.begin != end or part.end <= part.begin:
+                yield f"{part.name}: is not the part of {name} that follows"
+            elif part.size_bytes * of != size * (part.end - part.begin):
+                share = f"{part.end - part.begin}/{of} of the {size} of {name}"
+                yield f"{part.name}: has {part.size_bytes} bytes, not {share}"
+            end = part.end
+        if end != of or not parts:
+            yield f"{name}: its parts do not add up to it"
+    outer: dict[int, int] = {}
+    for value in maps.values:
+        if value.axis is None or len(of_tensor[value.tensor]) < 2:
+            continue
+        parts = [maps.parts[index] for index in of_tensor[value.tensor]]
+        before = prod(value.shape[: value.axis])
+        size, name = value.shape[value.axis], maps.tensors[value.tensor][0]
+        if outer.setdefault(value.tensor, before) != before:
+            yield f"{name}: its parts are others in the shape {value.shape} than in another"
+        if any(size * part.begin % part.of for part in parts):
+            yield f"{name}: its parts cut through elements of an axis of {size}"
+
+
+def _coverage(maps: PieceMaps) -> Iterator[str]:
+    """Each statement of each node is computed once at each point of its loops."""
+    of_node: list[list[PieceMap]] = [[] for _ in maps.nodes]
+    for piece in maps.pieces:
+        of_node[piece.node].append(piece)
+    for node, pieces in zip(maps.nodes, of_node, strict=True):
+        for piece in pieces:
+            for loop, (begin, end) in piece.box.items():
+                if not 0 <= begin < end <= node.extents.get(loop, 0):
+                    what = f"{loop} {begin} to {end}"
+                    yield f"{piece.name}: computes {what}, which {node.name} does not have"
+        cut = sorted({loop for piece in pieces for loop in piece.box})
+        every = {statement.loops for statement in node.statements} or {frozenset[str]()}
+        for loops in dict.fromkeys(tuple(loop for loop in cut if loop in each) for each in every):
+            boxes = [_projected(piece, loops, node) for piece in pieces]
+            if not _partition(boxes, _projected(None, loops, node)):
+                yield _wrong_cell(node, pieces, boxes, loops)
+
+
+_Ranges = tuple[tuple[int, int], ...]
+
+
+def _projected(piece: PieceMap | None, loops: Sequence[str], node: NodeMap) -> _Ranges:
+    """Return where some loops run; without a piece all of them."""
+    box = {} if piece is None else piece.box
+    return tuple(box.get(loop, (0, node.extents[loop])) for loop in loops)
+
+
+def _partition(boxes: Sequence[_Ranges], whole: _Ranges) -> bool:
+    """Return whether boxes are a partition of another, by their corners."""
+    corners: dict[tuple[int, ...], int] = Counter()
+    for box, count in ((whole, -1), *((each, 1) for each in boxes)):
+        for corner in product((0, 1), repeat=len(box)):
+            place = tuple(ends[side] for ends, side in zip(box, corner, strict=True))
+            corners[place] += -count if sum(corner) % 2 else count
+    return not any(corners.values())
+
+
+def _wrong_cell(
+    node: NodeMap, pieces: Sequence[PieceMap], boxes: Sequence[_Ranges], loops: Sequence[str]
+) -> str:
+    """Say which points are not computed once, and by which pieces."""
+    edges = [
+        sorted({0, node.extents[loop], *(edge for box in boxes for edge in box[axis])})
+        for axis, loop in enumerate(loops)
+    ]
+    for corner in product(*(range(len(each) - 1) for each in edges)):
+        point = [each[at] for each, at in zip(edges, corner, strict=True)]
+        here = [
+            piece.name
+            for piece, box in zip(pieces, boxes, strict=True)
+            if all(begin <= x < end for x, (begin, end) in zip(point, box, strict=True))
+        ]
+        if len(here) != 1:
+            ranges = ", ".join(
+                f"{loop} {each[at]} to {each[at + 1]}"
+                for loop, each, at in zip(loops, edges, corner, strict=True)
+            )
+            times = f"{len(here)} times, by {', '.join(here[:_NAMED])}" if here else "never"
+            return f"{node.name}: {ranges or 'what no loop cuts'} is computed {times}"
+    return f"{node.name}: its pieces are none of it"

@@ -1,0 +1,371 @@
+"""Pieces that the checker lets pass compute what the whole does; planted faults are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.audit.boxes import piece_maps
+from spmopt.core.graph import Graph
+from spmopt.core.listing import Cover, Listing, Segment
+from spmopt.frontends import zoo
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.listing import listing
+from spmopt.graph.training import training_graph
+from spmopt.verifier.piece_maps import (
+    AccessMap,
+    AxisMap,
+    NodeMap,
+    PartMap,
+    PieceMap,
+    PieceMaps,
+    StatementMap,
+    ValueMap,
+)
+from spmopt.verifier.pieces import check_pieces
+from tests.graph.networks import attention, convolution, lstm, mlp, residual
+from tests.in_pieces import MACHINE
+from tests.verifier.naive_pieces import chunked, whole
+
+
+def listed(graph: Graph) -> Listing:
+    return listing(graph, MACHINE)
+
+
+def maps_of(found: Listing, cover: Cover) -> PieceMaps:
+    assert found.graph is not None
+    return piece_maps(found.graph, found, cover, found.instance(cover)[0])
+
+
+def said(maps: PieceMaps) -> list[str]:
+    return [violation.message for violation in check_pieces(maps)]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Convolutions, pools, sums, means over the batch, products, and perhaps their gradients."""
+    b = GraphBuilder("random")
+    batch, channels, size = draw(st.sampled_from((2, 4))), draw(st.integers(1, 2)), 3
+    x = b.input("x", (batch, channels, size, size))
+    kinds = st.sampled_from(("Conv", "MaxPool", "Relu", "Add", "mean", "BatchNormalization"))
+    for k, kind in enumerate(draw(st.lists(kinds, min_size=1, max_size=3))):
+        name = f"{kind}{k}"
+        if kind == "Conv":
+            kernel, strides = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+            w = b.weight(f"w{k}", (channels, channels, kernel, kernel))
+            pads = (kernel // 2,) * 4
+            x = b.add("Conv", [x, w], name=name, pads=pads, strides=(strides, strides))
+        elif kind == "MaxPool":
+            x = b.add("MaxPool", [x], name=name, kernel_shape=(2, 2), pads=(0, 0, 1, 1))
+        elif kind == "mean":
+            mean = b.add("ReduceMean", [x], name=f"{name}.m", axes=(0,))
+            x = b.add("Sub", [x, mean], name=name)
+        elif kind == "BatchNormalization":
+            extra = [b.weight(f"{name}.{t}", (channels,)) for t in ("s", "b", "m", "v")]
+            x = b.add("BatchNormalization", [x, *extra], name=name)
+        else:
+            x = b.add(kind, [x, x] if kind == "Add" else [x], name=name)
+    ends = draw(st.sampled_from(("as it is", "a layer", "training")))
+    if ends != "as it is":
+        flat = b.add("Flatten", [x], name="flat")
+        bias = b.weight("bias", (2,))
+        x = b.add("Gemm", [flat, b.weight("v", (b.shape(flat)[1], 2)), bias], name="y")
+    graph = b.finish([x])
+    return training_graph(graph, optimizer="sgd") if ends == "training" else graph
+
+
+@st.composite
+def covers(draw: st.DrawFn, found: Listing) -> Cover:
+    cover, at, count = list[Segment](), 0, len(found.operations)
+    while at < count:
+        ways = [
+            Segment(begin=at, end=end, pieces=pieces)
+            for end in range(at + 1, count + 1)
+            for pieces in (1, 2, 4)
+            if not found.obstacle(Segment(begin=at, end=end, pieces=pieces))
+        ]
+        cover.append(draw(st.sampled_from(ways)))
+        at = cover[-1].end
+    return tuple(cover)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_pieces_compute_what_the_whole_does(data: st.DataObject) -> None:
+    found = listed(data.draw(graphs()))
+    maps = maps_of(found, data.draw(covers(found)))
+    assert said(maps) == []
+    assert chunked(maps) == whole(maps)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_what_passes_computes_what_the_whole_does(data: st.DataObject) -> None:
+    """Any damage to boxes, parts and order: either it is refused, or nothing comes of it."""
+    found = listed(data.draw(graphs()))
+    maps = maps_of(found, data.draw(covers(found)))
+    pieces = list(maps.pieces)
+    for _ in range(data.draw(st.integers(1, 2))):
+        at, other = (data.draw(st.integers(0, len(pieces) - 1)) for _ in range(2))
+        kind = data.draw(st.sampled_from(("swap", "drop", "again", "box", "reads", "writes")))
+        piece = pieces[at]
+        if kind == "swap":
+            pieces[at], pieces[other] = pieces[other], pieces[at]
+        elif kind == "drop" and len(pieces) > 1:
+            del pieces[at]
+        elif kind == "again":
+            pieces.insert(other, piece)
+        elif kind == "box" and piece.box:
+            loop = next(iter(piece.box))
+            begin, more = data.draw(st.integers(0, 3)), data.draw(st.integers(1, 2))
+            pieces[at] = replace(piece, box={loop: (begin, begin + more)})
+        elif kind in ("reads", "writes"):
+            named = {*getattr(piece, kind)}
+            named ^= {data.draw(st.integers(0, len(maps.parts) - 1))}
+            change: dict[str, Any] = {kind: tuple(sorted(named))}
+            pieces[at] = replace(piece, **change)
+    damaged = replace(maps, pieces=pieces)
+    if not said(damaged):
+        assert chunked(damaged) == whole(maps)
+
+
+@pytest.mark.parametrize("make", [mlp, convolution, residual, attention, lstm])
+@pytest.mark.parametrize("training", [False, True])
+def test_all_covers_of_networks_pass(make: Callable[[], Graph], training: bool) -> None:
+    graph = training_graph(make(), optimizer="adam") if training else make()
+    found = listed(graph)
+    divisors = {pieces for each in found.operations for pieces in each.modes}
+    for pieces in divisors:
+        assert said(maps_of(found, found.uniform(pieces))) == []
+    short = listed(perceptron())
+    checked = 0
+    for cover in islice(every_cover(short), 400):
+        assert said(maps_of(short, cover)) == []
+        checked += 1
+    assert checked > 100
+
+
+def every_cover(found: Listing, begin: int = 0) -> list[Cover]:
+    """All covers of the operations from one on."""
+    count = len(found.operations)
+    if begin == count:
+        return [()]
+    return [
+        (segment, *rest)
+        for end in range(begin + 1, count + 1)
+        for pieces in found.operations[begin].modes
+        for segment in [Segment(begin=begin, end=end, pieces=pieces)]
+        if not found.obstacle(segment)
+        for rest in every_cover(found, end)
+    ]
+
+
+def perceptron() -> Graph:
+    """A mean over the batch behind a layer, and what is made of it."""
+    b = GraphBuilder("mean")
+    y = b.add("Gemm", [b.input("x", (4, 3)), b.weight("w", (3, 2))], name="y")
+    r = b.add("Relu", [y], name="r")
+    mean = b.add("ReduceMean", [r], name="mean", axes=(0,))
+    return b.finish([b.add("Sub", [r, mean], name="centered")])
+
+
+FOUND = listed(perceptron())
+COVER = (Segment(begin=0, end=3, pieces=4), Segment(begin=3, end=4, pieces=2))
+MAPS = maps_of(FOUND, COVER)
+PLACE = {piece.name: at for at, piece in enumerate(MAPS.pieces)}
+PART = {part.name: at for at, part in enumerate(MAPS.parts)}
+
+
+def changed(name: str, **changes: Any) -> PieceMaps:
+    pieces = list(MAPS.pieces)
+    pieces[PLACE[name]] = replace(pieces[PLACE[name]], **changes)
+    return replace(MAPS, pieces=pieces)
+
+
+def reordered(names: list[str]) -> PieceMaps:
+    return replace(MAPS, pieces=[MAPS.pieces[PLACE[name]] for name in names])
+
+
+def test_a_piece_twice_and_a_piece_never_are_named() -> None:
+    assert said(MAPS) == []
+    names = [piece.name for piece in MAPS.pieces]
+    twice = said(reordered([*names[:4], "y[1]", *names[4:]]))
+    assert "y: m 1 to 2 is computed 2 times, by y[1], y[1]" in twice
+    never = said(reordered([name for name in names if name != "r[2]"]))
+    assert "r: a 2 to 3 is computed never" in never
+    assert "mean[2]: reads r[2] before r has written it" in never
+    overlapping = said(changed("y[1]", box={"m": (1, 3)}))
+    assert "y: m 2 to 3 is computed 2 times, by y[1], y[2]" in overlapping
+    beyond = said(changed("y[3]", box={"m": (3, 5)}))
+    assert "y[3]: computes m 3 to 5, which y does not have" in beyond
+
+
+def test_a_wrong_part_is_named() -> None:
+    weight = PART["w"]
+    wrong = said(changed("y[1]", reads=(PART["x[2]"], weight)))
+    assert wrong == ["y[1]: reads index 1 of axis 0 of x, but names x[2] only"]
+    assert said(changed("y[1]", reads=(PART["x[1]"],))) == [
+        "y[1]: reads all of w, but names no part of it"
+    ]
+    other = said(changed("y[1]", writes=(PART["y[2]"],)))
+    assert "y[1]: writes index 1 of axis 0 of y, but names y[2] only" in other
+    assert "y[2]: writes y[2] anew, which another piece has written" in other
+    more = said(changed("y[1]", writes=(PART["y[1]"], PART["r[1]"])))
+    assert more == ["y[1]: writes r[1] though its node does not"]
+    assert said(changed("y[1]", reads=(PART["x[1]"], weight, PART["mean"]))) == [
+        "y[1]: reads mean though its node does not"
+    ]
+
+
+def test_a_reader_before_its_sum_is_complete_is_named() -> None:
+    names = [piece.name for piece in MAPS.pieces]
+    names.remove("centered[0]")
+    early = said(reordered([*names[:9], "centered[0]", *names[9:]]))
+    assert "centered[0]: reads mean before all pieces of mean have written it" in early
+    before = said(reordered(["centered[0]", *names]))
+    assert "centered[0]: reads mean before mean has written it" in before
+
+
+def test_a_sum_is_begun_once_and_added_to() -> None:
+    mean, part = PART["mean"], PART["r[2]"]
+    assert said(changed("mean[2]", reads=(part,))) == [
+        "mean[2]: writes mean anew, which another piece has written"
+    ]
+    assert said(changed("mean[0]", reads=(PART["r[0]"], mean))) == [
+        "mean[0]: reads mean before mean has written it"
+    ]
+
+
+def test_parts_that_do_not_add_up_are_named() -> None:
+    parts = list(MAPS.parts)
+    parts[PART["x[1]"]] = replace(parts[PART["x[1]"]], size_bytes=8)
+    assert said(replace(MAPS, parts=parts)) == ["x[1]: has 8 bytes, not 1/4 of the 48 of x"]
+    assert "x[1]: is not the part of x that follows" in said(
+        replace(
+            MAPS,
+            parts=[
+                each if each.name != "x[1]" else replace(each, begin=2, end=3)
+                for each in MAPS.parts
+            ],
+        )
+    )
+    fewer = [each for each in MAPS.parts if each.name != "w"]
+    assert "w: its parts do not add up to it" in said(replace(MAPS, parts=fewer))
+    seen = replace(MAPS, values=[*MAPS.values, replace(MAPS.values[0], shape=(2, 6), axis=1)])
+    assert any("in the shape (2, 6)" in each for each in said(seen))
+    odd = [replace(MAPS.values[0], shape=(2, 6)), *MAPS.values[1:]]
+    assert "x: its parts cut through elements of an axis of 2" in said(replace(MAPS, values=odd))
+
+
+def test_what_is_read_within_an_operation_is_complete() -> None:
+    """A softmax over the axis that is cut: each piece has a part of the sum only."""
+    statements = (
+        StatementMap(target=AccessMap("s", ()), reads=(access("x0", "n"),)),
+        StatementMap(target=access("y0", "n"), reads=(access("x0", "n"), AccessMap("s", ()))),
+    )
+    maps = rows(statements, {"n": 4}, 4, 4, reads=[(0,), (1,), (2,), (3,)])
+    assert "y[0]: uses s before all pieces have added to it" in said(maps)
+    shifted = (
+        StatementMap(target=access("s", "n"), reads=(access("x0", "n"),)),
+        StatementMap(target=access("y0", "n"), reads=(access("s", "n", offset=1),)),
+    )
+    maps = rows(shifted, {"n": 4}, 4, 4, reads=[(0,), (1,), (2,), (3,)])
+    assert "y[0]: uses s where it has not computed it" in said(maps)
+
+
+def access(
+    operand: str, *loops: str, factors: tuple[int, ...] = (1,), offset: int = 0
+) -> AccessMap:
+    terms = tuple(zip(loops, factors, strict=True))
+    return AccessMap(operand, (AxisMap(terms=terms, offset=offset),))
+
+
+def rows(
+    statements: tuple[StatementMap, ...],
+    extents: dict[str, int],
+    size: int,
+    made: int,
+    reads: Sequence[tuple[int, ...]],
+) -> PieceMaps:
+    """Rows of x in parts of one, and a piece for each row or two of y."""
+    count = len(reads)
+    loop = next(iter(extents))
+    node = NodeMap(
+        name="y", extents=extents, statements=statements, inputs={"x0": 0}, outputs={"y0": 1}
+    )
+    parts = [
+        PartMap(name=f"x[{k}]", tensor=0, begin=k, end=k + 1, of=size, size_bytes=4)
+        for k in range(size)
+    ]
+    parts += [
+        PartMap(
+            name=f"y[{k}]", tensor=1, begin=k, end=k + 1, of=count, size_bytes=4 * made // count
+        )
+        for k in range(count)
+    ]
+    pieces = [
+        PieceMap(
+            name=f"y[{k}]",
+            node=0,
+            box={loop: (made * k // count, made * (k + 1) // count)},
+            reads=read,
+            writes=(size + k,),
+        )
+        for k, read in enumerate(reads)
+    ]
+    values = [ValueMap(shape=(n,), tensor=t, axis=0) for t, n in enumerate((size, made))]
+    return PieceMaps(
+        tensors=[("x", 4 * size), ("y", 4 * made)],
+        values=values,
+        nodes=[node],
+        parts=parts,
+        pieces=pieces,
+    )
+
+
+def window(strides: int, dilations: int, pads: int) -> tuple[StatementMap, ...]:
+    """Three rows of x for each of y."""
+    source = access("x0", "y", "r", factors=(strides, dilations), offset=-pads)
+    return (StatementMap(target=access("y0", "y"), reads=(source,)),)
+
+
+def test_a_missing_row_of_a_halo_is_named() -> None:
+    conv, extents = window(1, 1, 1), {"y": 4, "r": 3}
+    halo = [(0, 1), (0, 1, 2), (1, 2, 3), (2, 3)]
+    assert said(rows(conv, extents, 4, 4, halo)) == []
+    assert chunked(rows(conv, extents, 4, 4, halo)) == whole(rows(conv, extents, 4, 4, halo))
+    for piece, row in ((0, 1), (1, 0), (2, 3), (3, 2)):
+        less = halo.copy()
+        less[piece] = tuple(each for each in halo[piece] if each != row)
+        maps = rows(conv, extents, 4, 4, less)
+        (line,) = said(maps)
+        assert line.startswith(f"y[{piece}]: reads index {row} of axis 0 of x, but names x[")
+        assert chunked(maps) != whole(maps)
+
+
+def test_rows_between_those_of_a_window_are_not_needed() -> None:
+    """Images are sets of indices, not the interval from the first to the last."""
+    conv, extents = window(1, 2, 2), {"y": 4, "r": 3}
+    apart = [(0, 2), (1, 3), (0, 2), (1, 3)]
+    maps = rows(conv, extents, 4, 4, apart)
+    assert said(maps) == []
+    assert chunked(maps) == whole(maps)
+    assert said(rows(conv, extents, 4, 4, [(0, 1), *apart[1:]])) == [
+        "y[0]: reads index 2 of axis 0 of x, but names x[0], x[1] only"
+    ]
+
+
+def test_many_operations_are_checked_in_little_time() -> None:
+    found = listed(training_graph(zoo.network("resnet50", batch=64)))
+    maps = maps_of(found, found.uniform(64))
+    assert len(maps.pieces) > 15_000
+    began = process_time()
+    assert check_pieces(maps) == ()
+    assert process_time() - began < 10  # 0.5 s on an idle machine

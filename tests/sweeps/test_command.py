@@ -134,7 +134,7 @@ def test_an_objective_that_a_scheduler_lacks(run: Run) -> None:
     assert ran.code == 2
     assert ran.err.strip().endswith(
         "scheduler joint: no objective time; use replay, or another scheduler: whole, page, "
-        "contiguous, fluid, or any policy, as belady"
+        "pieces, contiguous, fluid, or any policy, as belady"
     )
 
 

@@ -30,8 +30,8 @@ from tests.tiles.asked import case
         ({"replacement": "fluid"}, "gives a bound, no schedule"),
         (
             {"replacement": "joint"},
-            "no objective time; use replay, or another scheduler: whole, page, contiguous, "
-            "or any policy, as belady",
+            "no objective time; use replay, or another scheduler: whole, page, pieces, "
+            "contiguous, or any policy, as belady",
         ),
         ({"replacement": "double-buffer:reuse=some"}, "no choice of reuse"),
     ],

@@ -173,6 +173,8 @@ def _cover_proof(
     if pieces.certificate is None:
         said = f"a bound of {result.cover_bound} {what} is claimed, but there are no prices"
         return None, [] if result.cover_bound is None else [f"{said} to prove it"]
+    if any(segment.bands > 1 for segment in pieces.cover):
+        return None, [f"a bound {what} without bands of rows says nothing of one with them"]
     try:
         proved = cover_bound(listing, pieces.certificate)
     except InputError as error:

@@ -280,6 +280,8 @@ def _quality(machine: Machine, result: Result) -> Iterator[Figure]:
         cover = result.pieces.cover
         counts = sorted({each.pieces for each in cover})
         text = f"{len(cover)} segments, in {', '.join(map(str, counts))} pieces of the batch"
+        bands = sorted({each.bands for each in cover} - {1})
+        text += f", in {', '.join(map(str, bands))} bands of rows" if bands else ""
         yield Figure("segments", "cover", len(cover), text)
     yield Figure("status", "status", None, standing(result))
 

@@ -113,6 +113,7 @@ class SegmentArcs:
                 at = self._place(each)
                 needed[each], value[at] = self.solved[each], self.exact[at]
         return CoverCertificate(
+            family=self.listed.family,
             objective=self.listed.objective,
             bits=bits,
             prices={
@@ -216,12 +217,16 @@ class SegmentArcs:
         listing = self.listed.listing
         begun: set[int] = set()
         read: set[int] = set()
+        products = 0
         for at in range(begin, self.listed.count):
             operation = listing.operations[at]
             if not listing.fits(at, pieces):
                 return at
             if pieces == 1:
                 continue
+            products += operation.is_product
+            if not self.listed.family.takes(products):
+                return at
             again = any(t in begun and t not in operation.reads for t in operation.sums)
             read.update(t for t in operation.reads if t not in operation.sums)
             begun |= operation.sums

@@ -173,8 +173,6 @@ def _cover_proof(
     if pieces.certificate is None:
         said = f"a bound of {result.cover_bound} {what} is claimed, but there are no prices"
         return None, [] if result.cover_bound is None else [f"{said} to prove it"]
-    if any(segment.bands > 1 for segment in pieces.cover):
-        return None, [f"a bound {what} without bands of rows says nothing of one with them"]
     try:
         proved = cover_bound(listing, pieces.certificate)
     except InputError as error:
@@ -183,6 +181,9 @@ def _cover_proof(
     if result.cover_bound != proved:
         said = _claimed(result.cover_bound)
         complaints.append(f"the prices prove a bound of {proved} {what}, but {said}")
+    outside = listing.outside(pieces.certificate.family, pieces.cover)
+    if outside:
+        complaints.append(f"the bound is over other covers than the schedule's: {outside}")
     if pieces.certificate.objective != result.objective:
         complaints.append(f"the prices of the bound {what} are for another objective")
     if result.order is not None:

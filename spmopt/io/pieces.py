@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph, Node, Value
-from spmopt.core.listing import Cover, CoverCertificate, Listing, Pieces, Row, Segment
+from spmopt.core.listing import Cover, CoverCertificate, Family, Listing, Pieces, Row, Segment
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, joined
 from spmopt.io.columns import columns, columns_of, document_of, rows
@@ -107,9 +107,14 @@ _Segments = document_of(
 _Prices = document_of(
     "Prices", row=str, segment=list[int], indices=list[list[int]], price=list[str]
 )
+_Family = document_of(
+    "Family",
+    **{"name": str, "pieces": tuple[int, ...], "bands": tuple[int, ...]},
+    most_products=int | None,
+)
 _Certificate = document_of(
     "CoverCertificate",
-    **{"objective": Objective, "bits": int, "segments": _Segments},
+    **{"family": _Family, "objective": Objective, "bits": int, "segments": _Segments},
     prices=GenericAlias(tuple, (_Prices, ...)),
 )
 PiecesDocument = document_of(
@@ -218,6 +223,7 @@ def _segments(document: Any, where: str) -> Cover:
 
 def _encode_certificate(certificate: CoverCertificate) -> Json:
     return {
+        "family": encode(certificate.family),
         "objective": encode(certificate.objective),
         "bits": certificate.bits,
         "segments": _encode_segments(list(certificate.prices)),
@@ -247,7 +253,18 @@ def _decode_certificate(document: Any, where: str) -> CoverCertificate:
     prices: list[dict[Row, int]] = [{} for _ in segments]
     for index, part in enumerate(document.prices):
         _read_prices(part, prices, f"{joined(where, 'prices')}[{index}]")
+    given = document.family
+    try:
+        family = Family(
+            name=given.name,
+            pieces=given.pieces,
+            bands=given.bands,
+            most_products=given.most_products,
+        )
+    except InputError as error:
+        raise InputError(f"{joined(where, 'family')}: {error}") from None
     return CoverCertificate(
+        family=family,
         objective=document.objective,
         bits=document.bits,
         prices=dict(zip(segments, prices, strict=True)),

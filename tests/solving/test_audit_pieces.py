@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from spmopt.graph.training import training_graph
 from spmopt.io.files import StoredResult, decode_result, encode_result
 from spmopt.reporting.verification import verification_lines, verification_record
 from spmopt.solving import solve
+from spmopt.verifier.cover_bound import cover_bound
 from tests.graph.networks import convolution, mlp
 from tests.in_pieces import MACHINE, of_graph, perceptron
 
@@ -112,10 +112,15 @@ def test_results_in_bands_of_rows_are_stored_and_checked() -> None:
 
 def test_a_bound_without_bands_says_nothing_of_a_cover_with_them() -> None:
     stored = banded()
-    proof = CoverCertificate(objective=MAKESPAN, bits=10, prices={})
+    family = pieces(stored.result).listing.family("batch")
+    proof = CoverCertificate(family=family, objective=MAKESPAN, bits=10, prices={})
     given = replace(pieces(stored.result), certificate=proof)
-    claimed = replace(stored.result, pieces=given, cover_bound=Fraction(0))
-    assert "without bands of rows says nothing" in complaint(claimed, stored.instance)
+    bound = cover_bound(given.listing, proof)
+    claimed = replace(stored.result, pieces=given, cover_bound=bound)
+    assert complaint(claimed, stored.instance) == (
+        "claim: the bound is over other covers than the schedule's: "
+        "segment 0 to 2: is in 2 bands of rows"
+    )
 
 
 def test_a_bound_over_all_covers_is_what_the_prices_prove() -> None:

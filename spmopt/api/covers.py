@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from spmopt.core.scheduler import Policy, Request
     from spmopt.schedulers.registry import SchedulerEntry
 
-FAMILIES = {
-    "none": "the list as given, every operation whole",
-    "fuse": "each product fused with what is point-wise around it, in pieces of the batch",
-    "batch": "any operations in a row, in pieces of the batch",
-    "all": "all that is known: today as batch",
-}
-"""Covers to choose from."""
 CHOOSER, LISTER = "pieces", "page"
 """Who chooses a cover, and who schedules the list as given, or a cover that is given."""
 
@@ -52,6 +45,8 @@ def usual_pieces(instance: Instance, objective: str | Objective) -> tuple[str, s
 
 def require_pieces(pieces: str | None) -> None:
     """Raise :class:`InputError` unless ``pieces`` names covers."""
+    from spmopt.core.listing import FAMILIES
+
     if pieces is not None and pieces not in FAMILIES:
         raise unknown("choice for pieces", pieces, FAMILIES)
 
@@ -116,13 +111,15 @@ def _of_family(entry: SchedulerEntry, pieces: str | None) -> SchedulerEntry:
     return entry.choose({"family": pieces})
 
 
-def given_pieces(instance: Instance, cover: str | Path | Sequence[Segment]) -> Pieces:
+def given_pieces(
+    instance: Instance, cover: str | Path | Sequence[Segment], pieces: str | None
+) -> Pieces:
     """Return a cover that is given, and its instance.
 
     Raises
     ------
     InputError
-        It is no cover of the instance's listing.
+        It is no cover of the instance's listing, or none of those that are asked for.
     """
     from spmopt.core.listing import Pieces, listing_of
     from spmopt.io.covers import read_cover, require_cover
@@ -132,6 +129,9 @@ def given_pieces(instance: Instance, cover: str | Path | Sequence[Segment]) -> P
         segments = read_cover(Path(cover), listing)
     else:
         segments = require_cover(cover, listing)
+    outside = listing.outside(listing.family(pieces or "all"), segments)
+    if outside:
+        raise InputError(f"cover: {outside}, which is none of --pieces {pieces}")
     return Pieces(listing=listing, cover=segments, instance=listing.instance(segments)[0])
 
 

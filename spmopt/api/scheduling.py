@@ -400,7 +400,7 @@ def compare(
     require_limits(time_limit, tolerance, threads=threads)
     given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
     entries = with_chooser(by_name(given), pieces, cover)
-    segments = None if cover is None else given_pieces(instance, cover)
+    segments = None if cover is None else given_pieces(instance, cover, pieces)
     request = Request(
         objective=objective_named(objective, instance.machine),
         tolerance=tolerance,

@@ -43,12 +43,20 @@ def cover_words(cover: Cover) -> str:
 
 
 def family_words(pieces: Pieces) -> str:
-    """Say what all covers are."""
-    numbers = sorted({k for each in pieces.listing.operations for k in each.modes})
+    """Say what the covers are that a bound is over."""
+    proof = pieces.certificate
+    if proof is None:
+        return ""
+    several = proof.family.pieces[1:]
+    if not several:
+        return f"Covers ({proof.family.name}): the list as given."
+    products = {None: "", 1: " of one matrix product at most"}.get(
+        proof.family.most_products, f" of at most {proof.family.most_products} matrix products"
+    )
     return (
-        f"All covers: operations in the order of the list, in segments from anywhere to anywhere, "
-        f"each in {_listed(numbers, 'or')} pieces of the batch, one piece through all of a segment "
-        "at a time."
+        f"Covers ({proof.family.name}): the list in its order, cut into segments anywhere; each "
+        f"whole, or{products} in {_listed(several, 'or')} pieces of the batch, one piece "
+        "through all of a segment before the next."
     )
 
 

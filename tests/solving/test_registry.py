@@ -39,7 +39,7 @@ def test_roles() -> None:
         assert {start.kind for start in starts} == {Kind.POLICY}
         if name in ("whole", "page"):
             assert {start.granularity for start in starts} <= {"whole", name}
-    assert optimizers == [entry for entry in SCHEDULERS.values() if entry.starts]
+    assert optimizers == [entry for entry in SCHEDULERS.values() if entry.starts or entry.covers]
     assert SCHEDULERS[BOUNDER].kind is Kind.RELAXATION
 
 

@@ -385,3 +385,32 @@ class Pieces:
     cover: Cover
     instance: Instance
     certificate: CoverCertificate | None = None
+
+
+def listing_of(instance: Instance) -> Listing:
+    """Return the listing whose whole operations an instance has.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    if instance.listed is None:
+        raise InputError(
+            f"instance {instance.name}: its operations are fixed; pieces need a network or an "
+            "ONNX file, or use page"
+        )
+    found = instance.listed(instance.machine)
+    assert isinstance(found, Listing)
+    listing = replace(found, name=instance.name, source=instance.source)
+    if listing.instance(whole(listing))[0] != instance:
+        raise InputError(
+            f"instance {instance.name}: was changed after it was lowered, so that it is not known "
+            "what its operations compute; lower it anew, or use page"
+        )
+    return listing
+
+
+def whole(listing: Listing) -> Cover:
+    """Return the cover of whole operations: the list as given."""
+    return (Segment(begin=0, end=len(listing.operations)),)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from spmopt.core.bands import Rows, Window
 from spmopt.core.graph import Graph
+from spmopt.core.instance import Instance
 from spmopt.core.listing import ListedOperation, Listing, PieceModes
 from spmopt.core.machine import Machine
 from spmopt.core.operation import Mode
 from spmopt.graph.axes import LinkedAxes, NodeCut
-from spmopt.graph.lower import Lowering, Used
+from spmopt.graph.lower import Lowering, Used, lower
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import Shape
 from spmopt.graph.rows import RowAxes
+
+
+def lower_listed(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Instance:
+    """Lower ``graph``, knowing how each operation is cut (:attr:`~spmopt.core.Instance.listed`).
+
+    Raises
+    ------
+    InputError
+        As :func:`spmopt.graph.lower.lower`.
+    """
+    whole = lower(graph, machine, lowering=lowering)
+    return replace(whole, listed=partial(listing, graph, lowering=lowering))
 
 
 def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listing:

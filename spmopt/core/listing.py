@@ -292,8 +292,19 @@ class Listing:
             ),
             lowering=self.lowering,
             source=self.source,
+            piece_of=self.piece_names(cover),
         )
         return instance, origins
+
+    def piece_names(self, cover: Cover) -> dict[str, str]:
+        """Return the names of operations by those of their pieces."""
+        return {
+            f"{operation.name}[{piece}]": operation.name
+            for segment in cover
+            for operation in self.operations[segment.begin : segment.end]
+            for piece in range(segment.pieces)
+            if segment.pieces > 1
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,6 +336,28 @@ class Pieces:
     cover: Cover
     instance: Instance
     certificate: CoverCertificate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BorderCost:
+    """What a change of one segment, or of the border at its end, would cost by estimate.
+
+    Attributes
+    ----------
+    segment
+        Number of the segment in its cover.
+    change
+        ``pieces``: another number; ``merged`` with the next one; the border ``earlier``, ``later``.
+    cover
+        The segments that would stand there.
+    cost
+        In units of the objective; negative where it would gain.
+    """
+
+    segment: int
+    change: str
+    cover: Cover
+    cost: float
 
 
 def listing_of(instance: Instance) -> Listing:

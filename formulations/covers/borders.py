@@ -43,12 +43,17 @@ def border_costs(
 def _changes(
     segment: Segment, following: Segment | None, family: Family
 ) -> Iterator[tuple[str, Cover]]:
-    """Yield what may stand for a segment, or for it and the one that follows."""
+    """Yield what may stand for a segment, or for it and the one that follows.
+
+    Of bands of rows no value is known.
+    """
+    if segment.bands > 1:
+        return
     at = family.pieces.index(segment.pieces)
     for pieces in family.pieces[max(at - 1, 0) : at + 2]:
         if pieces != segment.pieces:
             yield "pieces", (replace(segment, pieces=pieces),)
-    if following is None:
+    if following is None or following.bands > 1:
         return
     for pieces in sorted({segment.pieces, following.pieces}):
         merged = Segment(begin=segment.begin, end=following.end, pieces=pieces)

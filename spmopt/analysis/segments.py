@@ -74,7 +74,7 @@ def segment_figures(
     module, name = _COSTS
     costs = cast("_Costs", getattr(import_module(module), name))
     estimates = costs(listing, cover, family, objective, _LIMIT_S)
-    steps = [(each.end - each.begin) * each.pieces for each in cover]
+    steps = [(each.end - each.begin) * each.pieces * each.bands for each in cover]
     edges = np.concatenate(([0], np.cumsum(steps))).tolist()
     moved = figures.dram_in_bytes + figures.dram_out_bytes
     return [
@@ -101,6 +101,8 @@ def _obstacles(listing: Listing, family: Family, both: Cover) -> tuple[tuple[int
     if len(both) < 2:
         return ()
     one, other = both
+    if one.bands > 1 or other.bands > 1:
+        return ()
     found = []
     for pieces in sorted({each.pieces for each in both}, reverse=True):
         merged = replace(one, end=other.end, pieces=pieces)

@@ -3,7 +3,7 @@
 A TOML file has a table ``[[segments]]`` for each, in the order of the listing, a JSON file the same
 names in a list; a result in pieces is a file of its cover, too. An operation goes by its name
 (``first``, ``last``) or by its position (``begin``, ``end``: the first one, and the one after the
-last, counted from 0).
+last, counted from 0). ``bands`` are those of rows that each piece is cut into, 1 by default.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spmopt.core.listing import Cover, Listing, Segment
 from spmopt.io.document import read_json
 from spmopt.io.files import read_result
 
-_KEYS = ("first", "last", "begin", "end", "pieces")
+_KEYS = ("first", "last", "begin", "end", "pieces", "bands")
 
 
 def read_cover(path: Path, listing: Listing) -> Cover:
@@ -68,7 +68,8 @@ def require_cover(cover: Sequence[Segment], listing: Listing) -> Cover:
         obstacle = listing.obstacle(segment)
         if obstacle:
             inner = f"{names[segment.begin]} to {names[segment.end - 1]}"
-            raise InputError(f"{where}, {inner} in {segment.pieces} pieces: {obstacle}")
+            bands = f" of {segment.bands} bands" if segment.bands > 1 else ""
+            raise InputError(f"{where}, {inner} in {segment.pieces} pieces{bands}: {obstacle}")
         at = segment.end
     if at < len(names):
         raise InputError(f"segments: {names[at]} and what follows it are in none")
@@ -93,7 +94,12 @@ def _of_result(path: Path) -> list[dict[str, object]]:
     if pieces is None:
         raise InputError(f"{path}: its schedule is of the list as given, which has no cover")
     return [
-        {"first": loop.operations[0], "last": loop.operations[-1], "pieces": loop.pieces}
+        {
+            "first": loop.operations[0],
+            "last": loop.operations[-1],
+            "pieces": loop.pieces,
+            "bands": len(loop.rows[0]) - 1 if loop.rows else 1,
+        }
         for loop in pieces.loops
     ]
 
@@ -124,9 +130,11 @@ def _segment(table: object, where: str, at: Mapping[str, int]) -> Segment:
     end += "last" in table
     if end <= begin:
         raise InputError(f"{where}: ends before it begins")
-    if pieces < 1:
-        raise InputError(f"{where}.pieces: must be at least 1, is {pieces}")
-    return Segment(begin=begin, end=end, pieces=pieces)
+    bands = _whole(table.get("bands", 1), f"{where}.bands")
+    for key, value in (("pieces", pieces), ("bands", bands)):
+        if value < 1:
+            raise InputError(f"{where}.{key}: must be at least 1, is {value}")
+    return Segment(begin=begin, end=end, pieces=pieces, bands=bands)
 
 
 def _place(

@@ -39,7 +39,9 @@ def cover_words(cover: Cover) -> str:
     segments = "1 segment" if len(cover) == 1 else f"{len(cover)} segments"
     if counts == [1]:
         return f"{segments}, whole"
-    return f"{segments}, in {_listed(counts)} pieces of the batch"
+    bands = sorted({each.bands for each in cover} - {1})
+    of_rows = f", these in {_listed(bands)} bands of rows" if bands else ""
+    return f"{segments}, in {_listed(counts)} pieces of the batch{of_rows}"
 
 
 def family_words(pieces: Pieces) -> str:

@@ -66,7 +66,7 @@ def test_a_result_is_a_file_of_its_cover(tmp_path: Path) -> None:
         ("begin = 2\nend = 2", "segments[0]: ends before it begins"),
         ("begin = 0\nend = 4\npieces = 3", "segments[0], y1 to loss in 3 pieces: 3 pieces do not"),
         ("begin = 0\nend = 4\npieces = 0", "segments[0].pieces: must be at least 1, is 0"),
-        ("begin = 0\nend = 4\nbands = 2", "segments[0]: no key called 'bands'"),
+        ("begin = 0\nend = 4\nstrips = 2", "segments[0]: no key called 'strips'"),
         ('begin = 0\nfirst = "y1"\nend = 4', "segments[0]: give first (a name) or begin"),
         ('begin = "y1"\nend = 4', "segments[0].begin: must be a whole number"),
     ],

@@ -34,6 +34,8 @@ from spmopt.verifier.cover_bound import cover_bound
 _MANY = 5_000
 """Operations above which a formulation starts from one attempt of one policy: all those of
 ``page`` take as long there as it takes to close the gap to 1 %."""
+_FEW = 1_000
+"""Operations of a cover's instance on which policies are run beside: 0.1 s at most."""
 _LISTER = "page"
 """Schedules the list as given, from which who chooses a cover starts."""
 _LIST_SHARE = 0.2
@@ -224,11 +226,28 @@ class ScheduleRunner:
         for start in starts:
             self._tell_legal(start)
         prices = None if page.outcome is None else page.outcome.certificate
-        run = self._call(entry, starts, spent_s, prices=prices)
+        run = self._no_worse_than_policies(self._call(entry, starts, spent_s, prices=prices))
         seconds = replace(run, solve_s=run.solve_s + page.solve_s, cpu_s=run.cpu_s + page.cpu_s)
         if run.legal is None or not starts or run.legal.value <= starts[0].value:
             return seconds
         raise ScheduleError(f"scheduler {entry.name}: worse than {_LISTER}, from which it started")
+
+    def _no_worse_than_policies(self, run: Run) -> Run:
+        """Take the schedule of a policy on the cover that was chosen, where it costs less.
+
+        Of a few pages and operations one rounds luckier than the program: 48 cycles, not 50.
+        """
+        if run.pieces is None or run.legal is None or self._request.stop():
+            return run
+        instance, began = run.pieces.instance, cpu_s()
+        if len(instance.operations) > _FEW:
+            return run
+        runner = ScheduleRunner(instance, self._request.part(bounds=False))
+        for name in find(_LISTER).starts:
+            other = runner.run(find(name)).legal
+            if other is not None and other.order is None and other.value < run.legal.value:
+                run = replace(run, legal=other)
+        return replace(run, cpu_s=run.cpu_s + cpu_s() - began)
 
     def _list(self) -> Run:
         """Schedule the list as given, in a part of the time."""

@@ -99,7 +99,7 @@ def test_a_cover_from_outside_is_held_against_all(run: Run, tmp_path: Path) -> N
     file.write_text("[[segments]]\nbegin = 0\nend = 18\npieces = 2\n")
     found = run(f"solve {NETWORK} --cover {file} --json -o {saved}").record["results"][0]
     assert found["scheduler"] == "page"
-    assert found["cover"] == [{"begin": 0, "end": 18, "pieces": 2}]
+    assert found["cover"] == [{"begin": 0, "end": 18, "pieces": 2, "bands": 1}]
     assert found["cover_bound"] <= found["best_cover"]["value"]
     assert found["bound"] <= found["value"]
     assert found["gap"] < found["cover_gap"]

@@ -64,7 +64,8 @@ class ScheduleRunner:
     def run_asked(self, entry: SchedulerEntry) -> Run:
         """Run a scheduler that was asked for; news of those that it starts from are its own."""
         self._asked = entry
-        self._tell(Incumbent())
+        if not entry.covers:  # which begins with another
+            self._tell(Incumbent())
         found = self.run(entry) if entry.is_own else self._run_foreign(entry)
         if found.legal is not None:
             self._tell_legal(found.legal)

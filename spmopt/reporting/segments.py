@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isfinite
 
 from spmopt.analysis.segments import SegmentFigures
 from spmopt.core.listing import BorderCost
@@ -54,7 +55,7 @@ def segments_parts(
 
 
 def segments_record(segments: Sequence[SegmentFigures]) -> list[Record]:
-    """Return the same for programs; costs are in units of the objective."""
+    """Return the same for programs; costs are in units of the objective, null: does not fit."""
     return [
         {
             "begin": each.segment.begin,
@@ -72,7 +73,7 @@ def segments_record(segments: Sequence[SegmentFigures]) -> list[Record]:
                     "change": cost.change,
                     "pieces": [part.pieces for part in cost.cover],
                     "ends": [part.end for part in cost.cover],
-                    "cost": cost.cost,
+                    "cost": cost.cost if isfinite(cost.cost) else None,
                 }
                 for cost in each.costs
             ],
@@ -112,7 +113,7 @@ def _pieces(each: SegmentFigures, whole: float) -> str:
 
 def _cost(cost: BorderCost, whole: float) -> str:
     """Return what a change costs, as a part of the objective of the schedule."""
-    if cost.cost == float("inf"):
+    if not isfinite(cost.cost):
         return "does not fit"
     part = cost.cost / whole if whole else 0.0
     return percent(part) if abs(part) >= _NOTHING else "nothing"

@@ -149,6 +149,8 @@ class _Search:
         search = CoverSearch(self.arcs, stop, threads)
         uniform = [self.listing.uniform(each, self.family) for each in self.listed.pieces]
         search.start(uniform)
+        # Windows take seconds: MobileNetV2 on 4 MB, 2.25 of 7.93 ms are there before.
+        self._try(min(uniform, key=search.price))
         for cover in search.covers():
             self._try(cover)
             if stop():

@@ -10,6 +10,7 @@ import pytest
 import spmopt
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
+from formulations.covers.search import CoverSearch
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
@@ -186,3 +187,18 @@ def test_the_list_as_given_comes_first_with_its_bound() -> None:
     assert certain[-1] == page.bound
     first = next(at for at, each in enumerate(news) if each.scheduler == "pieces")
     assert any(each.certified for each in news[:first])
+
+
+def test_a_cover_is_priced_once_its_segments_are() -> None:
+    instance = lowered(mlp(), "64KiB")
+    assert instance.listed is not None
+    listing = instance.listed(instance.machine)
+    assert isinstance(listing, Listing)
+    listed = Listed(listing, MAKESPAN)
+    search = CoverSearch(SegmentArcs(listed, listed.capacity), bool)
+    covers = [listing.uniform(pieces) for pieces in listed.pieces]
+    assert all(search.price(cover) == float("inf") for cover in covers)
+    search.start(covers)
+    for cover in covers:
+        values = [search.empty.solved[segment].value for segment in cover]
+        assert search.price(cover) >= sum(values) > 0

@@ -6,7 +6,7 @@ programs, one that begins and ends with nothing on chip and one with all that fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -26,9 +26,13 @@ def border_costs(
     """
     prices, until = _Prices(listing, family, objective), monotonic() + limit_s
     found = list[BorderCost]()
+    ways = [(pieces, 1) for pieces in family.pieces]
+    ways += [(listing.batch, bands) for bands in family.bands[1:]]
     for index, segment in enumerate(cover):
         following = cover[index + 1] if index + 1 < len(cover) else None
-        for change, new in _changes(segment, following, family):
+        if listing.outside(family, cover[index : index + 2]):
+            continue
+        for change, new in _changes(segment, following, ways):
             if monotonic() > until:
                 return found
             if listing.outside(family, new) or any(listing.obstacle(each) for each in new):
@@ -41,23 +45,20 @@ def border_costs(
 
 
 def _changes(
-    segment: Segment, following: Segment | None, family: Family
+    segment: Segment, following: Segment | None, ways: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[str, Cover]]:
     """Yield what may stand for a segment, or for it and the one that follows.
 
-    Of bands of rows no value is known.
+    ``ways``: numbers of pieces and of bands of each, the coarsest first.
     """
-    if segment.bands > 1:
+    at = ways.index((segment.pieces, segment.bands))
+    for pieces, bands in ways[max(at - 1, 0) : at + 2]:
+        if (pieces, bands) != ways[at]:
+            yield "pieces", (replace(segment, pieces=pieces, bands=bands),)
+    if following is None:
         return
-    at = family.pieces.index(segment.pieces)
-    for pieces in family.pieces[max(at - 1, 0) : at + 2]:
-        if pieces != segment.pieces:
-            yield "pieces", (replace(segment, pieces=pieces),)
-    if following is None or following.bands > 1:
-        return
-    for pieces in sorted({segment.pieces, following.pieces}):
-        merged = Segment(begin=segment.begin, end=following.end, pieces=pieces)
-        yield "merged", (merged,)
+    for each in dict.fromkeys((ways[at], (following.pieces, following.bands))):
+        yield "merged", (replace(segment, end=following.end, pieces=each[0], bands=each[1]),)
     if following.end - following.begin > 1:
         border = segment.end + 1
         yield "later", (replace(segment, end=border), replace(following, begin=border))

@@ -42,8 +42,7 @@ class SegmentFigures:
     cycles, stall_cycles, moved_bytes
         Sums over its steps.
     obstacles
-        Why it cannot be one with the next, by the number of pieces; those where it could are left
-        out.
+        What it cannot be with the next one, in the pieces of either, and why.
     costs
         What changes of it, or of the border at its end, would cost by estimate.
     """
@@ -56,7 +55,7 @@ class SegmentFigures:
     cycles: int
     stall_cycles: int
     moved_bytes: int
-    obstacles: tuple[tuple[int, str], ...] = ()
+    obstacles: tuple[tuple[Segment, str], ...] = ()
     costs: tuple[BorderCost, ...] = ()
 
     def least(self, *changes: str) -> BorderCost | None:
@@ -96,17 +95,15 @@ def segment_figures(
     ]
 
 
-def _obstacles(listing: Listing, family: Family, both: Cover) -> tuple[tuple[int, str], ...]:
+def _obstacles(listing: Listing, family: Family, both: Cover) -> tuple[tuple[Segment, str], ...]:
     """Say why two segments in a row cannot be one, in the pieces of either."""
     if len(both) < 2:
         return ()
     one, other = both
-    if one.bands > 1 or other.bands > 1:
-        return ()
     found = []
-    for pieces in sorted({each.pieces for each in both}, reverse=True):
-        merged = replace(one, end=other.end, pieces=pieces)
+    for each in both:
+        merged = replace(each, begin=one.begin, end=other.end)
         why = listing.obstacle(merged) or listing.outside(family, (merged,))
-        if why:
-            found.append((pieces, why))
+        if why and (merged, why) not in found:
+            found.append((merged, why))
     return tuple(found)

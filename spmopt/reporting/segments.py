@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from spmopt.analysis.segments import SegmentFigures
-from spmopt.core.listing import BorderCost
+from spmopt.core.listing import BorderCost, Segment
 from spmopt.core.machine import Machine
 from spmopt.core.result import Result
 from spmopt.reporting.quantities import percent, share, si
@@ -35,7 +35,7 @@ def segments_parts(
             (
                 str(number),
                 _span(each),
-                str(each.segment.pieces),
+                _number(each.segment),
                 si(each.cycles / machine.clock_hz, "s", fill=True),
                 share(each.stall_cycles / max(1, each.cycles)),
                 si(each.moved_bytes, "B", fill=True),
@@ -61,17 +61,22 @@ def segments_record(segments: Sequence[SegmentFigures]) -> list[Record]:
             "begin": each.segment.begin,
             "end": each.segment.end,
             "pieces": each.segment.pieces,
+            "bands": each.segment.bands,
             "first": each.first,
             "last": each.last,
             "steps": [each.begin_step, each.end_step],
             "cycles": each.cycles,
             "stall_cycles": each.stall_cycles,
             "traffic_bytes": each.moved_bytes,
-            "obstacles": [{"pieces": k, "why": why} for k, why in each.obstacles],
+            "obstacles": [
+                {"pieces": one.pieces, "bands": one.bands, "why": why}
+                for one, why in each.obstacles
+            ],
             "estimates": [
                 {
                     "change": cost.change,
                     "pieces": [part.pieces for part in cost.cover],
+                    "bands": [part.bands for part in cost.cover],
                     "ends": [part.end for part in cost.cover],
                     "cost": cost.cost if isfinite(cost.cost) else None,
                 }
@@ -80,6 +85,16 @@ def segments_record(segments: Sequence[SegmentFigures]) -> list[Record]:
         }
         for each in segments
     ]
+
+
+def _number(segment: Segment) -> str:
+    """Return how many pieces there are, and of each how many bands."""
+    return f"{segment.pieces} x {segment.bands}" if segment.bands > 1 else str(segment.pieces)
+
+
+def _how(segment: Segment) -> str:
+    bands = f" of {segment.bands} bands" if segment.bands > 1 else ""
+    return f"in {segment.pieces} pieces{bands}" if segment.count > 1 else "whole"
 
 
 def _span(each: SegmentFigures) -> str:
@@ -93,12 +108,10 @@ def _why(each: SegmentFigures, is_last: bool, whole: float) -> str:
     """Say what keeps a segment from going on: an obstacle, or what it would cost."""
     if is_last:
         return "the list ends"
-    parts = [f"in {pieces} pieces: {why}" for pieces, why in each.obstacles]
+    parts = [f"{_how(one)}: {why}" for one, why in each.obstacles]
     merged = each.least("merged")
     if merged is not None:
-        pieces = merged.cover[0].pieces
-        how = "whole" if pieces == 1 else f"in {pieces} pieces"
-        parts.append(f"with the next one {how}: {_cost(merged, whole)}")
+        parts.append(f"with the next one {_how(merged.cover[0])}: {_cost(merged, whole)}")
     moved = each.least("earlier", "later")
     if moved is not None:
         parts.append(f"one operation {moved.change}: {_cost(moved, whole)}")
@@ -108,7 +121,7 @@ def _why(each: SegmentFigures, is_last: bool, whole: float) -> str:
 def _pieces(each: SegmentFigures, whole: float) -> str:
     """Say what fewer and more pieces would cost."""
     known = [cost for cost in each.costs if cost.change == "pieces"]
-    return ", ".join(f"{cost.cover[0].pieces}: {_cost(cost, whole)}" for cost in known)
+    return ", ".join(f"{_number(cost.cover[0])}: {_cost(cost, whole)}" for cost in known)
 
 
 def _cost(cost: BorderCost, whole: float) -> str:

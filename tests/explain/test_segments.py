@@ -39,7 +39,7 @@ def test_an_obstacle_is_why_two_segments_cannot_be_one(explained: Explanation) -
     assert result.pieces is not None
     listing, seen = result.pieces.listing, 0
     for one, other in zip(explained.segments, explained.segments[1:], strict=False):
-        known = dict(one.obstacles)
+        known = {merged.pieces: why for merged, why in one.obstacles}
         for pieces in {one.segment.pieces, other.segment.pieces}:
             merged = Segment(begin=one.segment.begin, end=other.segment.end, pieces=pieces)
             assert known.get(pieces, "") == listing.obstacle(merged)

@@ -42,10 +42,12 @@ def restored(stored: StoredResult) -> StoredResult:
         pairs = zip(kept.loops, loops, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         raise InputError(f"pieces.loops[{same}]: must be that of the segment in the cover")
+    instance = replace(instance, piece_of=listing.piece_names(kept.cover))
     pieces = Pieces(
         listing=listing, cover=kept.cover, instance=instance, certificate=kept.certificate
     )
-    return replace(stored, result=replace(stored.result, pieces=pieces), pieces=None)
+    result = replace(stored.result, pieces=pieces)
+    return replace(stored, instance=instance, result=result, pieces=None)
 
 
 def from_graph(pieces: Pieces, instance: Instance) -> Listing:

@@ -42,7 +42,8 @@ def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) ->
     for name, shape in shapes.items():
         for access in nest.accesses(name) if len(shape) > _LINES else ():
             index = access.axes[_LINES]
-            if index is not None and index.terms:
+            known = len(lines[name].terms) if name in lines else 0
+            if index is not None and len(index.terms) > known:
                 lines[name] = index
     windows = {name: index for name, index in lines.items() if len(index.terms) > 1}
     found, positions = dict[str, int](), set[str]()

@@ -73,6 +73,17 @@ def test_pooling_and_gradients_do_so_too() -> None:
     assert weights.scratch_bytes == 4 * (3 * 8 * 4 + 4 * 8 * 2)  # X by four lines, dY by two
 
 
+@pytest.mark.parametrize("bias", [[], [(5,)]])
+def test_a_transposed_convolution_holds_lines_of_its_result(bias: list[tuple[int, ...]]) -> None:
+    graph = one("ConvTranspose", [(20, 3, 8, 8), (3, 5, 3, 3), *bias], strides=(2, 2))
+    out = graph.values[graph.nodes[0].outputs[0]].shape
+    assert out == (20, 5, 17, 17)
+    found, operands = mode(graph, "y", 10**6)
+    assert operands["w0"].stationary
+    # Two lines of X, five of Y (a window of three, and two that the next one adds), the bias.
+    assert found.scratch_bytes == 4 * (2 * 8 * 3 + 5 * 17 * 5 + 5 * len(bias))
+
+
 def test_what_streams_by_pages_has_two() -> None:
     found, operands = mode(one("Relu", [(100, 10)]), "y", 10**4)
     assert (found.scratch_bytes, set(operands.values())) == (2 * 2 * 64, {STREAMED})

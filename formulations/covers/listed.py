@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.solver.program import Floats
-from spmopt.core.listing import Listing, Segment
+from spmopt.core.listing import Family, Listing, Segment
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
@@ -41,14 +41,19 @@ class Use:
 class Listed:
     """A listing, in the order in which segments see it.
 
+    ``family``: of covers, by default of all.
+
     Attributes
     ----------
     accesses
         Of each tensor: the operations that use it, in order, and whether each reads it.
     """
 
-    def __init__(self, listing: Listing, objective: Objective) -> None:
+    def __init__(
+        self, listing: Listing, objective: Objective, family: Family | None = None
+    ) -> None:
         self.listing, self.objective = listing, objective
+        self.family = listing.family() if family is None else family
         machine = listing.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.bytes_per_cycle = float(machine.bytes_per_cycle)
@@ -93,10 +98,15 @@ class Listed:
         self._uses[at, pieces] = found
         return found
 
-    @cached_property
+    @property
     def pieces(self) -> list[int]:
         """All numbers of pieces."""
-        return sorted({pieces for each in self.listing.operations for pieces in each.modes})
+        return list(self.family.pieces)
+
+    def allows(self, segment: Segment) -> bool:
+        """Return whether a segment is one of the listing, in a cover of the family."""
+        listing = self.listing
+        return not listing.outside(self.family, (segment,)) and not listing.obstacle(segment)
 
     @property
     def dearest_row(self) -> float:

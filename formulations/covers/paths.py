@@ -113,6 +113,7 @@ class SegmentArcs:
                 at = self._place(each)
                 needed[each], value[at] = self.solved[each], self.exact[at]
         return CoverCertificate(
+            family=self.listed.family,
             objective=self.listed.objective,
             bits=bits,
             prices={
@@ -130,7 +131,10 @@ class SegmentArcs:
         return np.stack([self._cheap(pieces).T for pieces in self.listed.pieces], axis=1)
 
     def _solve(self, segment: Segment) -> SegmentValue:
-        """Solve the program of a segment, or take the values of one like it."""
+        """Solve the program of a segment, or take the values of one like it; there may be none."""
+        cycles = self.listed.cycles(segment.pieces)[segment.begin : segment.end]
+        if not np.isfinite(cycles).all():
+            return SegmentValue(value=np.inf, moved_bytes=0.0)
         alike, tensors = self.listed.alike(segment)
         known = self._known.get(alike)
         if known is None:
@@ -216,12 +220,16 @@ class SegmentArcs:
         listing = self.listed.listing
         begun: set[int] = set()
         read: set[int] = set()
+        products = 0
         for at in range(begin, self.listed.count):
             operation = listing.operations[at]
             if not listing.fits(at, pieces):
                 return at
             if pieces == 1:
                 continue
+            products += operation.is_product
+            if not self.listed.family.takes(products):
+                return at
             again = any(t in begun and t not in operation.reads for t in operation.sums)
             read.update(t for t in operation.reads if t not in operation.sums)
             begun |= operation.sums

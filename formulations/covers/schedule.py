@@ -3,7 +3,7 @@
 Covers are searched at the values of their segments (:mod:`formulations.covers.search`), and each is
 scheduled as the instance that it makes (:mod:`formulations.residency.page`), the list as given the
 first. Meanwhile the bound over all covers rises (:mod:`formulations.covers.paths`); a cover that it
-names is tried as well.
+names is tried as well. Of a small listing all covers are tried that may be better than the best.
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ from time import monotonic
 
 import numpy as np
 
+from formulations.covers.enumeration import by_value
 from formulations.covers.listed import Listed
 from formulations.covers.moves import neighbors
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.search import CoverSearch
 from formulations.residency import page
 from spmopt.assemble.cost import plan_value
-from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Cover, Listing, Pieces, Segment
-from spmopt.core.result import Outcome
+from spmopt.core.listing import Cover, Family, Listing, Pieces, Segment, listing_of, whole
+from spmopt.core.result import Certificate, Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 
 _COARSE = 0.01
 """Gap at which a cover's schedule tells how good the cover is: what is left changes little."""
+_FEW = 200
+"""Segments of a listing that is small: each of its covers may be tried."""
 _BOUND_SHARE = 0.5
 """Of the time, where one thread does both: the search of the bound."""
 _WHOLE_SHARE = 0.2
@@ -38,8 +42,10 @@ _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
 
 
-def schedule(instance: Instance, request: Request) -> Outcome:
+def schedule(instance: Instance, request: Request, family: str = "all") -> Outcome:
     """Find a cover and its schedule, and a bound over all covers; never worse than ``page``'s.
+
+    ``family``: name of the covers, see :meth:`~spmopt.core.listing.Listing.family`.
 
     Raises
     ------
@@ -48,36 +54,8 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM, whole or in pieces.
     """
-    return _Search(listing_of(instance), request).run()
-
-
-def listing_of(instance: Instance) -> Listing:
-    """Return the listing whose whole operations an instance has.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
-    if instance.listed is None:
-        raise InputError(
-            f"instance {instance.name}: its operations are fixed; pieces need a network or an "
-            "ONNX file, or use page"
-        )
-    found = instance.listed(instance.machine)
-    assert isinstance(found, Listing)
-    listing = replace(found, name=instance.name, source=instance.source)
-    if listing.instance(whole(listing))[0] != instance:
-        raise InputError(
-            f"instance {instance.name}: was changed after it was lowered, so that it is not known "
-            "what its operations compute; lower it anew, or use page"
-        )
-    return listing
-
-
-def whole(listing: Listing) -> Cover:
-    """Return the cover of whole operations: the list as given."""
-    return (Segment(begin=0, end=len(listing.operations)),)
+    listing = listing_of(instance)
+    return _Search(listing, listing.family(family), request).run()
 
 
 @dataclass(frozen=True)
@@ -93,9 +71,9 @@ class _Found:
 class _Search:
     """The best cover so far, and what bounds all of them."""
 
-    def __init__(self, listing: Listing, request: Request) -> None:
-        self.listing, self.request = listing, request
-        self.listed = Listed(listing, request.objective)
+    def __init__(self, listing: Listing, family: Family, request: Request) -> None:
+        self.listing, self.family, self.request = listing, family, request
+        self.listed = Listed(listing, request.objective, family)
         self.tried: dict[Cover, _Found | None] = {}
         self.best: _Found | None = None
         self.bound, self.cut_short = 0.0, True
@@ -103,12 +81,17 @@ class _Search:
         self.named: Cover = ()
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self.rate = 0.0
+        self.few = False
 
     def run(self) -> Outcome:
         """Search until the time is up, all is tried, or the gap is closed."""
         request = self.request
-        self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
+        if request.start is None or request.prices is None:
+            self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
+        else:
+            self._take(request.start, request.prices)
         self.arcs = SegmentArcs(self.listed, self.listed.capacity)
+        self.few = int(np.isfinite(self.arcs.value).sum()) <= _FEW
         if request.threads > 1:
             bounding = Thread(target=self._bound, args=(self.stop,), name="bound")
             bounding.start()
@@ -121,6 +104,14 @@ class _Search:
         if self.named:
             self._try(self.named)
         return self._finished()
+
+    def _take(self, plan: Plan, prices: Certificate) -> None:
+        """Take the list as given as it was scheduled before."""
+        cover = whole(self.listing)
+        instance, _ = self.listing.instance(cover)
+        value = plan_value(instance, plan, self.request.objective)
+        outcome = Outcome(plan=plan, certificate=prices)
+        self.tried[cover] = self.best = _Found(cover, instance, outcome, value)
 
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
@@ -156,7 +147,7 @@ class _Search:
             return self.stop() or over()
 
         search = CoverSearch(self.arcs, stop, threads)
-        uniform = [self.listing.uniform(pieces) for pieces in self.listed.pieces]
+        uniform = [self.listing.uniform(each, self.family) for each in self.listed.pieces]
         search.start(uniform)
         for cover in search.covers():
             self._try(cover)
@@ -169,7 +160,22 @@ class _Search:
                 if stop() or self.best is not before:
                     break
             if self.best is before:
+                break
+        if self.few:
+            self._try_all(stop)
+
+    def _try_all(self, stop: Callable[[], bool]) -> None:
+        """Try all covers whose segments' values do not add up to the best schedule's already."""
+        assert self.arcs is not None
+        ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
+        self.arcs.solve(
+            Segment(begin=begin, end=end, pieces=self.listed.pieces[way])
+            for end, way, begin in zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
+        )
+        for value, cover in by_value(self.arcs.value.copy(), self.listed.pieces):
+            if stop() or (self.best is not None and value >= self.best.value):
                 return
+            self._try(cover)
 
     def _try(self, cover: Cover, start: bool = False, share: float = 1.0) -> None:
         """Schedule a cover; keep what is better than the best."""
@@ -187,7 +193,7 @@ class _Search:
             instance,
             replace(
                 request.part(bounds=False),
-                tolerance=max(_COARSE, request.tolerance),
+                tolerance=max(0.0 if self.few else _COARSE, request.tolerance),
                 start=request.start if start else None,
                 others=(),
                 started=since,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -321,8 +320,7 @@ def lower(
     InputError
         An unknown operator or lowering, or a machine that changes an instance's cycles.
     """
-    from spmopt.graph.listing import listing
-    from spmopt.graph.lower import lower as lower_graph
+    from spmopt.graph.listing import lower_listed
     from spmopt.graph.preparation import named
 
     if not isinstance(workload, Workload):
@@ -334,13 +332,8 @@ def lower(
     assert workload.graph is not None
     callbacks.progress("lowering", None)
     on = _default_machine() if machine is None else machine
-    chosen = named(lowering, fold=fold)
-    return replace(
-        lower_graph(workload.graph, on, lowering=chosen),
-        name=workload.title,
-        source=workload.source,
-        listed=partial(listing, workload.graph, lowering=chosen),
-    )
+    found = lower_listed(workload.graph, on, lowering=named(lowering, fold=fold))
+    return replace(found, name=workload.title, source=workload.source)
 
 
 def given_of_lowering(lowering: str | None, fold: bool) -> list[str]:

@@ -25,7 +25,8 @@ Function = Callable[..., Any]
 COMMANDS: dict[str, Callable[[Typer], object]] = {}
 """Adds a command to a program, by its name; there once its module is imported."""
 _MAIN = (
-    "base training batch spm bandwidth machine scheduler schedulers objective objectives "
+    "base training batch spm bandwidth machine scheduler schedulers pieces cover objective "
+    "objectives "
     "time_limit tolerance trials sampler workers jobs storage study top per step picture x y "
     "timing format capacity minimize fit configurations gemm order replacement cores only "
     "output"
@@ -41,6 +42,7 @@ _FLAGS = {
     "fold": ("--fold/--no-fold",),
 }
 _METAVARS = {
+    "cover": "FILE",
     "settings": "KEY=VALUE",
     "parameters": "NAME=N",
     "bank": "SIZE:TECHNOLOGY[:PORTS]",

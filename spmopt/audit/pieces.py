@@ -126,10 +126,12 @@ def _relisted(graph: Graph, instance: Instance, lowering: str) -> Listing:
         The graph cannot be lowered.
     """
     from spmopt.graph.listing import listing
-    from spmopt.graph.lower import LOWERINGS
+    from spmopt.graph.preparation import named
 
-    if lowering not in LOWERINGS:
-        raise InputError(f"pieces.lowering: use {' or '.join(LOWERINGS)}, not {lowering!r}")
+    try:
+        named(lowering)
+    except InputError as error:
+        raise InputError(f"pieces.lowering: {str(error).removeprefix('lowering ')}") from None
     try:
         found = listing(graph, instance.machine, lowering=lowering)
     except InputError as error:

@@ -55,7 +55,8 @@ def _spans(result: Result) -> Iterator[SegmentSpan]:
     names, begin = [each.name for each in result.pieces.listing.operations], 0
     for segment in result.pieces.cover:
         first, last = names[segment.begin], names[segment.end - 1]
-        times = f"{segment.pieces} x " if segment.pieces > 1 else ""
+        times = f"{segment.pieces} x " if segment.count > 1 else ""
+        times += f"{segment.bands} bands x " if segment.bands > 1 else ""
         count = (segment.end - segment.begin) * segment.pieces * segment.bands
         yield SegmentSpan(
             label=f"{times}{first if first == last else f'{first} to {last}'}",

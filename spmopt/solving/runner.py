@@ -34,8 +34,8 @@ from spmopt.verifier.cover_bound import cover_bound
 _MANY = 5_000
 """Operations above which a formulation starts from one attempt of one policy: all those of
 ``page`` take as long there as it takes to close the gap to 1 %."""
-_FEW = 1_000
-"""Operations of a cover's instance on which policies are run beside: 0.1 s at most."""
+_FEW = 5_000
+"""Operations of a cover's instance on which policies are run beside: a second at most."""
 _LISTER = "page"
 """Schedules the list as given, from which who chooses a cover starts."""
 _LIST_SHARE = 0.2

@@ -150,7 +150,7 @@ def test_rows_of_a_halo_count_once() -> None:
     b = GraphBuilder("halo")
     x, w = b.input("x", (1, 2, 48, 2)), b.weight("w", (2, 2, 5, 1))
     graph = b.finish([b.add("Conv", [x, w], name="y", pads=(2, 0, 2, 0))])
-    found = listing(graph, replace(MACHINE, spm_bytes=192, page_bytes=1))
+    found = listing(graph, replace(MACHINE, spm_bytes=192, page_bytes=1), lowering="panel")
     traffic = objective_named("traffic", found.machine)
     cover = (Segment(begin=0, end=1, bands=8),)
     arcs = SegmentArcs(Listed(found, traffic), float(found.machine.spm_bytes))

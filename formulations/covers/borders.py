@@ -13,14 +13,13 @@ Stores of bytes that are counted as staying, or through, take no room of their o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from formulations.covers.listed import READ, REST
-from formulations.covers.steps import UseTable
-from formulations.solver.program import Floats, SolverResult
+from formulations.covers.steps import Amounts, UseTable
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 
 if TYPE_CHECKING:
@@ -29,28 +28,6 @@ if TYPE_CHECKING:
 Columns = tuple[Ints, Ints, Ints]
 """Groups of columns, by number, their classes, and the columns."""
 UPPER = (-np.inf, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Handed:
-    """What a solution hands over at both ends of a segment, and what other prices change at least.
-
-    Attributes
-    ----------
-    at : list of (end, group, dirty)
-        ``end`` is 0 where the segment begins.
-    amount : (h,)
-        Bytes.
-    rest : (h,)
-        What each costs at the prices of rows, in objective units a byte, beside its own price.
-    most : (h,)
-        Bytes that there can be.
-    """
-
-    at: list[tuple[int, int, bool]]
-    amount: Floats
-    rest: Floats
-    most: Floats
 
 
 class Borders:
@@ -122,7 +99,7 @@ class Borders:
 
     def _count(self, uses: UseTable, of: Ints) -> None:
         """Count what is handed over of what is never written, other than by passing through."""
-        reads = of == self.number.get(READ, -1)
+        reads = np.isin(of, [self.number.get(READ, -1)])
         self.last_read += float(uses.size[reads & uses.ends, 0].sum())
 
     def close(self) -> None:
@@ -132,7 +109,6 @@ class Borders:
         self.of_piece = np.repeat(np.arange(len(counts)), counts)
         self.early = np.array([number > 0 or n > 1 for number, n in enumerate(counts)], bool)
         self.late = self.early[::-1] if len(counts) > 1 else self.early
-        self.priced = np.array([group != REST for group in self.groups], bool)
         enters, leaves = (
             np.array([group in each for group in self.groups], bool) for each in self.crossing
         )
@@ -194,7 +170,8 @@ class Borders:
         builder.add(rows[newer[0], newer[1]], newer[2], 1.0)
         for column in (behind, kept, dirty):
             builder.add(rows, column, -1.0)
-        rows = self._rows("stays", (self.stays >= 0).any(axis=1)[:, None] & np.ones(shape, bool))
+        staying: Bools = np.any(self.stays >= 0, axis=1)
+        rows = self._rows("stays", np.broadcast_to(staying[:, None], shape))
         builder.add(rows[:, self.of_piece], self.stays, 1.0)
         builder.add(rows[last[0], last[1]], last[2], -1.0)
         rows = self._rows("kept", some & ends)
@@ -263,7 +240,7 @@ class Borders:
             row = self.program.rows(kind, 1, (-np.inf, held))
             self.program.builder.add(row, columns, 1.0)
 
-    def _moved(self, kind: str, where: Bools, amounts: Ints, moved: list | object) -> Ints:
+    def _moved(self, kind: str, where: Bools, amounts: Ints, moved: Amounts) -> Ints:
         """Move amounts in steps of some classes; return what is moved (c, m)."""
         program = self.program
         shape = len(program.counts), program.steps
@@ -303,9 +280,7 @@ class Borders:
             for number in range(1, len(counts)):
                 builder.add(rows[number], self.later[:number].ravel(), float(counts[number]))
             for number in range(len(counts)):
-                program.room.add(
-                    program.at(number), np.full(program.steps, total[number]), 1.0
-                )
+                program.room.add(program.at(number), np.full(program.steps, total[number]), 1.0)
         self._since([self.ahead, self.later], shape)
         self._since([self.behind[:, ::-1]], shape, back=True)
 
@@ -337,17 +312,10 @@ class Borders:
                     self.handed.append((end, group, newer, int(columns[place])))
                     self._most.append(float(most[place]))
 
-    def found(self, answer: SolverResult) -> Handed:
-        """Return what a solution hands over."""
-        assert answer.primal is not None
-        assert answer.column_dual is not None
-        columns = [column for *_, column in self.handed]
-        return Handed(
-            at=[(end, group, dirty) for end, group, dirty, _ in self.handed],
-            amount=answer.primal[columns] * self.program.unit,
-            rest=answer.column_dual[columns] * self.program.price,
-            most=np.array(self._most),
-        )
+    @property
+    def most(self) -> Floats:
+        """Return (h,) bytes that there can be of each of ``handed``."""
+        return np.array(self._most)
 
 
 def most_of(borders: Borders, end: int) -> Floats:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.solver.program import Floats
-from spmopt.core.listing import Listing, Segment
+from spmopt.core.listing import Family, Listing, Segment
 from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
 
@@ -43,14 +43,19 @@ class Use:
 class Listed:
     """A listing, in the order in which segments see it.
 
+    ``family``: of covers, by default of all.
+
     Attributes
     ----------
     accesses
         Of each tensor: the operations that use it, in order, and whether each reads it.
     """
 
-    def __init__(self, listing: Listing, objective: Objective) -> None:
+    def __init__(
+        self, listing: Listing, objective: Objective, family: Family | None = None
+    ) -> None:
         self.listing, self.objective = listing, objective
+        self.family = listing.family() if family is None else family
         machine = listing.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.bytes_per_cycle = float(machine.bytes_per_cycle)
@@ -77,8 +82,13 @@ class Listed:
         """Of each tensor: what it is handed over with at borders.
 
         That is its own number if it is written and never summed up; ``READ`` if it is never
-        written (all of these together); else ``REST``.
+        written (all of these together); else, and if it crosses no border, ``REST``.
         """
+        cross = {group for crossed in self.crossing for group in crossed}
+        return [group if group in cross else REST for group in self._kinds_of]
+
+    @cached_property
+    def _kinds_of(self) -> list[int]:
         written, summed = set[int](), set[int]()
         for operation in self.listing.operations:
             written.update(operation.writes)
@@ -95,7 +105,7 @@ class Listed:
         """
         found = [dict[int, float]() for _ in range(self.count + 1)]
         for tensor, accesses in enumerate(self.accesses):
-            group, before = self.groups[tensor], 0
+            group, before = self._kinds_of[tensor], -1
             if group == REST or not accesses:
                 continue
             last = [(self.count, True)] if self.listing.tensors[tensor].keep else []
@@ -130,10 +140,15 @@ class Listed:
         self._uses[at, pieces] = found
         return found
 
-    @cached_property
+    @property
     def pieces(self) -> list[int]:
         """All numbers of pieces."""
-        return sorted({pieces for each in self.listing.operations for pieces in each.modes})
+        return list(self.family.pieces)
+
+    def allows(self, segment: Segment) -> bool:
+        """Return whether a segment is one of the listing, in a cover of the family."""
+        listing = self.listing
+        return not listing.outside(self.family, (segment,)) and not listing.obstacle(segment)
 
     @property
     def dearest_row(self) -> float:
@@ -208,8 +223,8 @@ class Listed:
         """Return (n,) bytes of scratch in whole pages, the mean over pieces."""
         first, later = self.scratch_of(pieces)
         fits = np.isfinite(first)
-        mean = np.where(fits, first, 0.0) + (pieces - 1) * np.where(fits, later, 0.0)
-        mean /= pieces
+        total = np.where(fits, first, 0.0) + (pieces - 1) * np.where(fits, later, 0.0)
+        mean: Floats = total / pieces
         return mean
 
     def scratch_of(self, pieces: int) -> tuple[Floats, Floats]:

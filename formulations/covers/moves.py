@@ -25,11 +25,10 @@ def neighbors(search: CoverSearch, cover: Cover) -> Iterator[Cover]:
 
 def _moves(search: CoverSearch, cover: Cover) -> Iterator[tuple[Cover, Cover]]:
     """Yield what may stand for some segments in a row, and these."""
-    listing, borders = search.listed.listing, search.borders
-    numbers = search.listed.pieces
+    borders, numbers = search.borders, search.listed.pieces
 
     def legal(*segments: Segment) -> bool:
-        return all(not listing.obstacle(each) for each in segments)
+        return all(map(search.listed.allows, segments))
 
     for each in cover:
         for pieces in numbers:

@@ -3,7 +3,7 @@
 Covers are searched at the values of their segments (:mod:`formulations.covers.search`), and each is
 scheduled as the instance that it makes (:mod:`formulations.residency.page`), the list as given the
 first. Meanwhile the bound over all covers rises (:mod:`formulations.covers.paths`); a cover that it
-names is tried as well.
+names is tried as well. Of a small listing all covers are tried that may be better than the best.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from time import monotonic
 
 import numpy as np
 
+from formulations.covers.enumeration import by_value
 from formulations.covers.listed import Listed
 from formulations.covers.moves import neighbors
 from formulations.covers.paths import SegmentArcs
@@ -24,12 +25,14 @@ from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Cover, Listing, Pieces, Segment
+from spmopt.core.listing import Cover, Family, Listing, Pieces, Segment
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 
 _COARSE = 0.01
 """Gap at which a cover's schedule tells how good the cover is: what is left changes little."""
+_FEW = 200
+"""Segments of a listing that is small: each of its covers may be tried."""
 _BOUND_SHARE = 0.5
 """Of the time, where one thread does both: the search of the bound."""
 _WHOLE_SHARE = 0.2
@@ -38,8 +41,10 @@ _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
 
 
-def schedule(instance: Instance, request: Request) -> Outcome:
+def schedule(instance: Instance, request: Request, family: str = "all") -> Outcome:
     """Find a cover and its schedule, and a bound over all covers; never worse than ``page``'s.
+
+    ``family``: name of the covers, see :meth:`~spmopt.core.listing.Listing.family`.
 
     Raises
     ------
@@ -48,7 +53,8 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM, whole or in pieces.
     """
-    return _Search(listing_of(instance), request).run()
+    listing = listing_of(instance)
+    return _Search(listing, listing.family(family), request).run()
 
 
 def listing_of(instance: Instance) -> Listing:
@@ -93,9 +99,9 @@ class _Found:
 class _Search:
     """The best cover so far, and what bounds all of them."""
 
-    def __init__(self, listing: Listing, request: Request) -> None:
-        self.listing, self.request = listing, request
-        self.listed = Listed(listing, request.objective)
+    def __init__(self, listing: Listing, family: Family, request: Request) -> None:
+        self.listing, self.family, self.request = listing, family, request
+        self.listed = Listed(listing, request.objective, family)
         self.tried: dict[Cover, _Found | None] = {}
         self.best: _Found | None = None
         self.bound, self.cut_short = 0.0, True
@@ -103,12 +109,14 @@ class _Search:
         self.named: Cover = ()
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self.rate = 0.0
+        self.few = False
 
     def run(self) -> Outcome:
         """Search until the time is up, all is tried, or the gap is closed."""
         request = self.request
         self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         self.arcs = SegmentArcs(self.listed, self.listed.capacity)
+        self.few = int(np.isfinite(self.arcs.value).sum()) <= _FEW
         if request.threads > 1:
             bounding = Thread(target=self._bound, args=(self.stop,), name="bound")
             bounding.start()
@@ -156,7 +164,7 @@ class _Search:
             return self.stop() or over()
 
         search = CoverSearch(self.arcs, stop, threads)
-        uniform = [self.listing.uniform(pieces) for pieces in self.listed.pieces]
+        uniform = [self.listing.uniform(each, self.family) for each in self.listed.pieces]
         search.start(uniform)
         for cover in search.covers():
             self._try(cover)
@@ -169,7 +177,22 @@ class _Search:
                 if stop() or self.best is not before:
                     break
             if self.best is before:
+                break
+        if self.few:
+            self._try_all(stop)
+
+    def _try_all(self, stop: Callable[[], bool]) -> None:
+        """Try all covers whose segments' values do not add up to the best schedule's already."""
+        assert self.arcs is not None
+        ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
+        self.arcs.solve(
+            Segment(begin=begin, end=end, pieces=self.listed.pieces[way])
+            for end, way, begin in zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
+        )
+        for value, cover in by_value(self.arcs.value.copy(), self.listed.pieces):
+            if stop() or (self.best is not None and value >= self.best.value):
                 return
+            self._try(cover)
 
     def _try(self, cover: Cover, start: bool = False, share: float = 1.0) -> None:
         """Schedule a cover; keep what is better than the best."""
@@ -187,7 +210,7 @@ class _Search:
             instance,
             replace(
                 request.part(bounds=False),
-                tolerance=max(_COARSE, request.tolerance),
+                tolerance=max(0.0 if self.few else _COARSE, request.tolerance),
                 start=request.start if start else None,
                 others=(),
                 started=since,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from formulations.covers.borders import Borders, Handed
+from formulations.covers.borders import Borders
 from formulations.covers.listed import REST, Listed, Use
 from formulations.covers.steps import Amounts, Spans, UseTable
 from formulations.solver.highs import solve
@@ -28,7 +28,7 @@ _OF_TIME = ("moves", "reads", "writes", "waits")
 OF_TENSORS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums")
 """Rows that are of a tensor."""
 _LESS = 1 - 1e-12
-_OPTIONS: dict[str, bool | int | float | str] = {
+OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,
     "simplex_dual_edge_weight_strategy": 1,  # Devex: a quarter less time than the steepest edge
@@ -44,14 +44,11 @@ class SegmentValue:
     ----------
     prices
         Of rows, by the names that ``spmopt.verifier.segment_bound`` gives them.
-    handed
-        What is handed over at both ends, if that is priced.
     """
 
     value: float
     moved_bytes: float
     prices: dict[Row, float] = field(default_factory=dict)
-    handed: Handed | None = None
 
 
 def classes(pieces: int, *, fine: bool) -> list[int]:
@@ -132,9 +129,12 @@ class SegmentProgram:
         for each in uses:
             first: dict[object, int] = {}
             for tensor, touched in list(each.items()):
-                key = self.group(tensor), *(
-                    (step, use.reads, use.writes, use.live_after, use.passes, use.stationary)
-                    for step, use in touched
+                key = (
+                    self.group(tensor),
+                    *(
+                        (step, use.reads, use.writes, use.live_after, use.passes, use.stationary)
+                        for step, use in touched
+                    ),
                 )
                 same = first.setdefault(key, tensor)
                 self._alike.setdefault(same, []).append(tensor)
@@ -154,10 +154,16 @@ class SegmentProgram:
         ArithmeticError
             The solver found no optimum.
         """
-        return self.value_of(solve(self.program(), options=_OPTIONS, brief=True))
+        answer = solve(self.program(), options=OPTIONS, brief=True)
+        value = self.value(answer)
+        if not np.isfinite(value):
+            return SegmentValue(value=value, moved_bytes=0.0)
+        return SegmentValue(
+            value=value, moved_bytes=self._moved(answer), prices=self.prices(answer)
+        )
 
-    def value_of(self, answer: SolverResult) -> SegmentValue:
-        """Return the value that a solver found.
+    def value(self, answer: SolverResult) -> float:
+        """Return the value that a solver found, in objective units.
 
         Raises
         ------
@@ -165,15 +171,10 @@ class SegmentProgram:
             It found no optimum.
         """
         if answer.status is SolverStatus.INFEASIBLE:
-            return SegmentValue(value=np.inf, moved_bytes=0.0)
+            return np.inf
         if answer.status is not SolverStatus.OPTIMAL or answer.objective is None:
             raise ArithmeticError(f"segment {self.segment}: {answer.status}")
-        return SegmentValue(
-            value=answer.objective * self.unit * self.price,
-            moved_bytes=self._moved(answer),
-            prices=self._prices(answer),
-            handed=self.ends.found(answer) if self.handed else None,
-        )
+        return answer.objective * self.unit * self.price
 
     def program(self) -> Program:
         """Return the program as arrays; what is handed over costs nothing."""
@@ -199,7 +200,7 @@ class SegmentProgram:
             moved += float((answer.primal[column] * times).sum()) * self.unit
         return moved
 
-    def _prices(self, answer: SolverResult) -> dict[Row, float]:
+    def prices(self, answer: SolverResult) -> dict[Row, float]:
         """Return the prices of rows, in objective units; those of the time are legal together."""
         assert answer.row_dual is not None
         dual = answer.row_dual * self.price
@@ -213,7 +214,7 @@ class SegmentProgram:
             for place in np.argwhere((rows >= 0) & (dual[rows] != 0)).tolist():
                 price = float(dual[rows[tuple(place)]]) / times
                 if not owners:
-                    found[kind, *where, *place] = price
+                    found[kind, *where, *(place if rows.ndim > 1 else [])] = price
                 for owner in owners[place[0]] if owners else ():
                     found[kind, owner, *where, *place[1:]] = price
         machine, cycle = self.listed.listing.machine, float(self.listed.objective.cycle)
@@ -242,14 +243,15 @@ class SegmentProgram:
         """Add rows of bytes, by the names that the verifier has for them.
 
         A name is the kind, what owns the row (tensors or groups, by the first axis), the number of
-        the class, and the places along the other axes. Kinds without a name are the program's own.
+        the class, and the places along the other axes; of a single row the kind alone. Rows without
+        a kind are the program's own.
         """
-        lower, upper = (np.asarray(side, np.float64) for side in sides)
+        lower, upper = sides
         rows = self.builder.rows(where, lower / self.unit, upper / self.unit)
         if kind:
             self._names.append((rows, kind, owners or [], number))
         some = rows[rows >= 0]
-        self._sides.append((some, bool(np.isinf(upper).all()), bool(np.isinf(lower).all())))
+        self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
         return rows
 
     def _owners(self, uses: UseTable) -> list[list[int]]:
@@ -283,7 +285,7 @@ class SegmentProgram:
         builder.add(stores, np.where(uses.writes, now, newer_before), -1.0)
         into = np.where(uses.reads, uses.passes, (uses.passes - 1) * uses.live)
         out = uses.passes * (uses.writes & uses.live)
-        self._stream(uses, number, now, into, out, share)
+        self._stream(uses, number, now, (into, out), share)
         ends = np.where(uses.ends, now[:, -1], -1)
         self.ends.cut(uses, number, begins, ends, newer[:, -1])
 
@@ -299,17 +301,16 @@ class SegmentProgram:
         uses: UseTable,
         number: int,
         resident: Ints,
-        into: Floats,
-        out: Floats,
-        pieces: float,
+        moved: tuple[Floats, Floats],
+        share: float,
     ) -> None:
-        """Move what is not resident, in and out so often, in ``pieces`` times the size."""
+        """Move what is not resident, in and out so often, of so many times the size."""
         used, steps = np.where(uses.used, resident, -1), self.at(number)
-        into, out = (np.where(uses.used, each, 0.0) for each in (into, out))
+        into, out = (np.where(uses.used, each, 0.0) for each in moved)
         self.into.add(steps, used, -into)
         self.out.add(steps, used, -out)
-        self.constant_in[steps] += (into * uses.size * pieces).sum(axis=0)
-        self.constant_out[steps] += (out * uses.size * pieces).sum(axis=0)
+        self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
+        self.constant_out[steps] += (out * uses.size * share).sum(axis=0)
 
     def _whole(self, uses: UseTable) -> None:
         """Follow tensors that are whole to each piece, around; bytes are sums over pieces."""
@@ -375,9 +376,7 @@ class SegmentProgram:
         builder.add(comes[tensor, step][:, None], load[tensor], -float(count))
         return left
 
-    def _stream_whole(
-        self, uses: UseTable, number: int, resident: Ints, summed: Bools
-    ) -> None:
+    def _stream_whole(self, uses: UseTable, number: int, resident: Ints, summed: Bools) -> None:
         """Move what is not resident of tensors that are whole to each piece.
 
         A class of the first piece alone has nothing to read of a sum that it writes anew, one of
@@ -390,7 +389,7 @@ class SegmentProgram:
             into[rows, uses.first] -= summed & ~uses.begins
         if count == 1 and number == len(self.counts) - 1:
             out[rows, uses.last] *= ~(summed & ~uses.ends)
-        self._stream(uses, number, resident, into, out, float(count))
+        self._stream(uses, number, resident, (into, out), float(count))
 
     def _sums(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.covers.listed import Use
 from formulations.solver.program import Floats
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 
 
 class Amounts:
@@ -19,10 +19,14 @@ class Amounts:
 
     def add(self, step: Ints, column: Ints, times: Floats | float) -> None:
         """Add columns in steps, all of one shape; those of -1 are none."""
-        times = np.broadcast_to(np.asarray(times, np.float64), column.shape)
-        some = (column >= 0) & (times != 0)
+        some = column >= 0
+        if isinstance(times, float):
+            each = np.full(np.count_nonzero(some), times)
+        else:
+            some &= times != 0
+            each = np.broadcast_to(times, column.shape)[some]
         step = np.broadcast_to(step, column.shape)
-        self._parts.append((step[some], column[some], times[some]))
+        self._parts.append((step[some], column[some], each))
 
     @staticmethod
     def all(*several: Amounts) -> tuple[Ints, Ints, Floats]:

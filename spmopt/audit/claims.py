@@ -181,6 +181,9 @@ def _cover_proof(
     if result.cover_bound != proved:
         said = _claimed(result.cover_bound)
         complaints.append(f"the prices prove a bound of {proved} {what}, but {said}")
+    outside = listing.outside(pieces.certificate.family, pieces.cover)
+    if outside:
+        complaints.append(f"the bound is over other covers than the schedule's: {outside}")
     if pieces.certificate.objective != result.objective:
         complaints.append(f"the prices of the bound {what} are for another objective")
     if result.order is not None:

@@ -40,8 +40,41 @@ class Segment:
 
 
 Cover = tuple[Segment, ...]
+FAMILIES = ("none", "fuse", "batch", "all")
+"""Names of families of covers, see :meth:`Listing.family`."""
 Row = tuple[str | int, ...]
 """Name of a row of the program of a segment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """The covers that a search chooses from and that a bound is for; the list as given is one.
+
+    A segment may begin and end anywhere.
+
+    Attributes
+    ----------
+    name
+        For reports.
+    pieces
+        In how many pieces a segment may be, in ascending order, 1 the first.
+    most_products
+        Matrix products in a segment of several pieces, at most; None for any number.
+    """
+
+    name: str
+    pieces: tuple[int, ...]
+    most_products: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.pieces[:1] != (1,) or list(self.pieces) != sorted(set(self.pieces)):
+            raise InputError(f"family {self.name}: numbers of pieces must ascend from 1")
+        if self.most_products is not None and self.most_products < 0:
+            raise InputError(f"family {self.name}: {self.most_products} products; give 0 or more")
+
+    def takes(self, products: int) -> bool:
+        """Return whether a segment of several pieces may have so many matrix products."""
+        return self.most_products is None or products <= self.most_products
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +122,11 @@ class ListedOperation:
     modes: dict[int, PieceModes] = field(default_factory=dict)
     kind: str = ""
 
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies matrices."""
+        return self.modes[1].first.macs > 0
+
     def uses(self, piece: int) -> tuple[int, ...]:
         """Return the operands of a piece: what it reads, then what it only writes."""
         reads = self.reads_of(piece)
@@ -116,6 +154,40 @@ class Listing:
     lowering: str
     source: str = ""
     graph: Graph | None = field(default=None, compare=False, repr=False)
+
+    def family(self, name: str = "all") -> Family:
+        """Return a family of covers of this listing.
+
+        ``none``: the list as given. ``fuse``: a segment in several pieces has at most one matrix
+        product, with what is point-wise around it. ``batch``, ``all``: any segments, in any number
+        of pieces that divides the batch.
+
+        Raises
+        ------
+        InputError
+            There is none of this name.
+        """
+        numbers = tuple(sorted({1, *(k for each in self.operations for k in each.modes)}))
+        match name:
+            case "none":
+                return Family(name=name, pieces=(1,))
+            case "fuse":
+                return Family(name=name, pieces=numbers, most_products=1)
+            case "batch" | "all":
+                return Family(name=name, pieces=numbers)
+        raise InputError(f"no covers are called {name!r}; use {', '.join(FAMILIES)}")
+
+    def outside(self, family: Family, cover: Cover) -> str:
+        """Say which segment of a cover is none of a family; nothing if all are."""
+        for segment in cover:
+            where = f"segment {segment.begin} to {segment.end}"
+            if segment.pieces not in family.pieces:
+                return f"{where}: is in {segment.pieces} pieces"
+            inner = self.operations[segment.begin : segment.end]
+            products = sum(each.is_product for each in inner)
+            if segment.pieces > 1 and not family.takes(products):
+                return f"{where}: has {products} matrix products in {segment.pieces} pieces"
+        return ""
 
     def require(self, cover: Cover) -> None:
         """Check that a cover is one of this listing.
@@ -175,14 +247,18 @@ class Listing:
                 return False
         return True
 
-    def uniform(self, pieces: int) -> Cover:
-        """Return the cover of the fewest segments in ``pieces``; what cannot be cut is whole."""
+    def uniform(self, pieces: int, family: Family | None = None) -> Cover:
+        """Return the cover of the fewest segments in ``pieces``; what cannot be cut is whole.
+
+        ``family``: that it is of; any cover by default.
+        """
         cover = list[Segment]()
         for at in range(len(self.operations)):
             one = Segment(begin=at, end=at + 1, pieces=pieces)
             if cover and cover[-1].pieces == pieces:
                 longer = replace(cover[-1], end=at + 1)
-                if not self.obstacle(longer):
+                is_one = family is None or not self.outside(family, (longer,))
+                if is_one and not self.obstacle(longer):
                     cover[-1] = longer
                     continue
             cover.append(replace(one, pieces=1) if self.obstacle(one) else one)
@@ -222,11 +298,12 @@ class Listing:
 
 @dataclass(frozen=True, kw_only=True)
 class CoverCertificate:
-    """Prices that prove a bound over all covers of a listing, in units of ``2**-bits``.
+    """Prices that prove a bound over all covers of a family, in units of ``2**-bits``.
 
     ``prices``: of rows of some segments, by name (``spmopt.verifier.segment_bound``).
     """
 
+    family: Family
     objective: Objective
     bits: int
     prices: Mapping[Segment, Mapping[Row, int]]
@@ -241,7 +318,7 @@ class Pieces:
     instance
         That of the cover: what a schedule of the cover is a schedule of.
     certificate
-        Prices that prove a bound over all covers of the listing.
+        Prices that prove a bound over all covers of a family that has it.
     """
 
     listing: Listing

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph, Node, Value
-from spmopt.core.listing import Cover, CoverCertificate, Pieces, Row, Segment
+from spmopt.core.listing import Cover, CoverCertificate, Family, Pieces, Row, Segment
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, joined
 from spmopt.io.columns import columns, columns_of, document_of, rows
@@ -96,9 +96,12 @@ _Segments = document_of("Segments", **columns_of(Segment))
 _Prices = document_of(
     "Prices", row=str, segment=list[int], indices=list[list[int]], price=list[str]
 )
+_Family = document_of(
+    "Family", **{"name": str, "pieces": tuple[int, ...]}, most_products=int | None
+)
 _Certificate = document_of(
     "CoverCertificate",
-    **{"objective": Objective, "bits": int, "segments": _Segments},
+    **{"family": _Family, "objective": Objective, "bits": int, "segments": _Segments},
     prices=GenericAlias(tuple, (_Prices, ...)),
 )
 PiecesDocument = document_of(
@@ -200,6 +203,7 @@ def _segments(document: Any, where: str) -> Cover:
 
 def _encode_certificate(certificate: CoverCertificate) -> Json:
     return {
+        "family": encode(certificate.family),
         "objective": encode(certificate.objective),
         "bits": certificate.bits,
         "segments": columns(_Segments, list(certificate.prices)),
@@ -229,7 +233,13 @@ def _decode_certificate(document: Any, where: str) -> CoverCertificate:
     prices: list[dict[Row, int]] = [{} for _ in segments]
     for index, part in enumerate(document.prices):
         _read_prices(part, prices, f"{joined(where, 'prices')}[{index}]")
+    given = document.family
+    try:
+        family = Family(name=given.name, pieces=given.pieces, most_products=given.most_products)
+    except InputError as error:
+        raise InputError(f"{joined(where, 'family')}: {error}") from None
     return CoverCertificate(
+        family=family,
         objective=document.objective,
         bits=document.bits,
         prices=dict(zip(segments, prices, strict=True)),

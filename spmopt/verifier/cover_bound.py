@@ -17,7 +17,8 @@ from spmopt.core.errors import InputError
 from spmopt.core.listing import CoverCertificate, Listing, Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.price_check import MOST_BITS
-from spmopt.verifier.segment_bound import Liveness, segment_bound
+from spmopt.verifier.segment_bound import segment_bound
+from spmopt.verifier.segment_uses import Liveness
 
 _NONE = np.iinfo(np.int64).max // 4
 _DIGITS = 55
@@ -25,10 +26,10 @@ _DIGITS = 55
 
 
 def cover_bound(listing: Listing, certificate: CoverCertificate) -> Fraction:
-    """Return a lower bound of the objective over all legal schedules of all covers of a listing.
+    """Return a lower bound of the objective over all legal schedules of all covers of a family.
 
-    Covers are those of segments in as many pieces as some operation has modes for, depth first, in
-    the order of the listing; time is the sum of the steps' (PROBLEM.md, section 3).
+    Covers are depth first, in the order of the listing; time is the sum of the steps' (PROBLEM.md,
+    section 3).
 
     Raises
     ------
@@ -51,7 +52,8 @@ class _Path:
         self.count, machine = len(listing.operations), listing.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
-        self.pieces = sorted({pieces for each in listing.operations for pieces in each.modes})
+        self.family = certificate.family
+        self.pieces = self.family.pieces
         plain = [[self._alone(at, pieces) for at in range(self.count)] for pieces in self.pieces]
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
         most = max(known) * self.count + self._byte(1, 1) * 2 * self.count * sum(
@@ -137,12 +139,15 @@ class _Path:
 
     def _farthest(self, begin: int, pieces: int) -> int:
         """Return the farthest end of a segment; none beyond it has no obstacle."""
-        end, sums, read = begin, set[int](), set[int]()
+        end, sums, read, products = begin, set[int](), set[int](), 0
         while end < self.count:
             operation = self.listing.operations[end]
             if not self.listing.fits(end, pieces):
                 break
             if pieces > 1:
+                products += operation.is_product
+                if not self.family.takes(products):
+                    break
                 anew = {t for t in operation.sums if t not in operation.reads}
                 read |= {t for t in operation.reads if t not in operation.sums}
                 if anew & sums or read & (sums | operation.sums):
@@ -192,6 +197,7 @@ class _Path:
             if segment.end > self.count or segment.pieces not in self.pieces:
                 raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
             obstacle = self.listing.obstacle(segment)
+            obstacle = obstacle or self.listing.outside(self.family, (segment,))
             if obstacle:
                 raise InputError(f"certificate: {where}: {obstacle}")
             value = segment_bound(

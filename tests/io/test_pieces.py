@@ -17,7 +17,7 @@ from spmopt.audit import restored
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import TensorKind
-from spmopt.core.listing import CoverCertificate, Row, Segment
+from spmopt.core.listing import CoverCertificate, Family, Row, Segment
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Result
 from spmopt.graph.training import training_graph
@@ -78,8 +78,15 @@ ROWS: st.SearchStrategy[Row] = st.one_of(
     st.tuples(st.sampled_from(("room", "moves")), st.integers(0, 9)),
     st.tuples(st.sampled_from(("found", "left"))),
 )
+FAMILIES = st.builds(
+    Family,
+    name=NAMES,
+    pieces=st.sets(st.integers(2, 64), max_size=4).map(lambda found: (1, *sorted(found))),
+    most_products=st.none() | st.integers(0, 9),
+)
 CERTIFICATES = st.builds(
     CoverCertificate,
+    family=FAMILIES,
     objective=st.just(MAKESPAN),
     bits=st.integers(0, 4096),
     prices=st.dictionaries(

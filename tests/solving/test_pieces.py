@@ -10,21 +10,30 @@ import pytest
 import spmopt
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
+from spmopt.audit import audit
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Cover, Listing, Segment
+from spmopt.core.listing import FAMILIES, Cover, CoverCertificate, Listing, Segment
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare, solve
 from spmopt.verifier import require_legal
 from spmopt.verifier.cover_bound import cover_bound
-from tests.graph.networks import mlp, residual
+from tests.graph.networks import attention, convolution, mlp
 
 
 def lowered(graph: spmopt.Workload | Graph, spm: str) -> Instance:
     found = spmopt.lower(graph, spmopt.machine("rtx2080ti", spm=spm))
+    assert isinstance(found, Instance)
+    return found
+
+
+def tight(graph: Graph) -> Instance:
+    """Lower a tiny graph for a machine on which it does not fit."""
+    machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
+    found = spmopt.lower(graph, machine)
     assert isinstance(found, Instance)
     return found
 
@@ -71,10 +80,10 @@ def covers(listing: Listing) -> list[Cover]:
     return found
 
 
-@pytest.mark.parametrize("make", [mlp, residual])
+@pytest.mark.parametrize("make", [mlp, convolution])
 def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None:
     assert callable(make)
-    instance = lowered(make(), "64KiB")
+    instance = tight(make())
     result = solve(instance, "pieces", request(tolerance=0.0))
     assert result.pieces is not None
     assert result.value is not None
@@ -91,10 +100,13 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None
         least = value if least is None else min(least, value)
     assert least is not None
     assert result.value <= least * 1001 / 1000
+    page = solve(instance, "page", request(tolerance=1e-4)).value
+    assert page is not None
+    assert page > least * 101 / 100
 
 
 def test_prices_of_few_segments_prove_what_those_of_all_do() -> None:
-    instance = lowered(residual(), "64KiB")
+    instance = tight(attention())
     assert instance.listed is not None
     listing = instance.listed(instance.machine)
     assert isinstance(listing, Listing)
@@ -122,3 +134,36 @@ def test_a_time_limit_of_nothing_still_gives_a_schedule() -> None:
     result: Result = solve(instance, "pieces", request(time_limit_s=0.0))
     assert result.value is not None
     assert result.verified
+
+
+def test_a_smaller_family_is_no_better_and_its_covers_are_of_it() -> None:
+    instance = tight(attention())
+    found = {
+        name: solve(instance, f"pieces:family={name}", request(tolerance=1e-5)) for name in FAMILIES
+    }
+    page = solve(instance, "page", request(tolerance=1e-5))
+    assert found["none"].value == page.value
+    for name, result in found.items():
+        assert result.pieces is not None
+        assert result.pieces.certificate is not None
+        family = result.pieces.certificate.family
+        assert family.name == name
+        assert not result.pieces.listing.outside(family, result.pieces.cover)
+        assert audit(result.pieces.instance, result).violations == ()
+    none, fuse, batch, every = (float(result.value or 0) for result in found.values())
+    assert none >= fuse >= every > 0
+    assert none >= batch >= every
+    assert none > every
+
+
+def test_a_cover_outside_the_family_of_its_bound_is_refused() -> None:
+    instance = tight(mlp())
+    result = solve(instance, "pieces", request(tolerance=1e-4))
+    assert result.pieces is not None
+    assert result.pieces.certificate is not None
+    assert max(each.pieces for each in result.pieces.cover) > 1
+    family = result.pieces.listing.family("none")
+    certificate = CoverCertificate(family=family, objective=MAKESPAN, bits=60, prices={})
+    claimed = replace(result, pieces=replace(result.pieces, certificate=certificate))
+    said = [each.message for each in audit(result.pieces.instance, claimed).violations]
+    assert any("over other covers than the schedule's" in each for each in said)

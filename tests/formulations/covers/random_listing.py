@@ -50,7 +50,7 @@ def random_listing(seed: int, *, most: int = 4) -> Listing:
             sums=frozenset(t for t in writes if not batched[t]) if can else frozenset(),
         )
         for pieces in (1, 2, 4) if can else (1,):
-            operation.modes[pieces] = _modes(random, operation, pieces)
+            operation.modes[pieces] = _modes(random, operation, pieces, macs=4 * (at % 3 < 2))
         operations.append(operation)
     tensors = tuple(
         Tensor(
@@ -71,7 +71,9 @@ def random_listing(seed: int, *, most: int = 4) -> Listing:
     )
 
 
-def _modes(random: np.random.Generator, operation: ListedOperation, pieces: int) -> PieceModes:
+def _modes(
+    random: np.random.Generator, operation: ListedOperation, pieces: int, macs: int
+) -> PieceModes:
     """Return modes that are not much alike from one number of pieces to another."""
     passes = {t: int(random.choice([1, 1, 1, 2, 3])) for t in operation.uses(0)}
     fixed = {t: bool(random.random() < 0.15) for t in operation.uses(0)}
@@ -82,7 +84,12 @@ def _modes(random: np.random.Generator, operation: ListedOperation, pieces: int)
         operands = tuple(
             Operand(passes=passes[t], stationary=fixed[t]) for t in operation.uses(piece)
         )
-        return Mode(compute_cycles=cycles, operands=operands, scratch_bytes=scratch)
+        return Mode(
+            compute_cycles=cycles,
+            operands=operands,
+            scratch_bytes=scratch,
+            macs=macs // pieces,
+        )
 
     return PieceModes(mode(0), mode(1))
 

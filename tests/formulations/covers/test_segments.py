@@ -11,15 +11,16 @@ from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.segment import SegmentProgram
 from formulations.residency.column_generation import ColumnGeneration
-from spmopt.core.errors import InfeasibleError
-from spmopt.core.listing import Cover, CoverCertificate, Listing, Segment
+from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.core.listing import FAMILIES, Cover, CoverCertificate, Family, Listing, Segment
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.scheduler import Request
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.verifier.cover_bound import cover_bound
-from spmopt.verifier.segment_bound import Liveness, segment_bound
+from spmopt.verifier.segment_bound import segment_bound
+from spmopt.verifier.segment_uses import Liveness
 from tests.formulations.covers.random_listing import covers, random_listing
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 
@@ -163,7 +164,64 @@ def test_the_bound_over_all_covers_is_recomputed_exactly() -> None:
             continue
         exact = cover_bound(listed, arcs.certificate())
         assert float(exact) == pytest.approx(found.value, rel=1e-6, abs=1e-15), seed
-        nothing = CoverCertificate(objective=objective, bits=60, prices={})
+        nothing = CoverCertificate(family=figures.family, objective=objective, bits=60, prices={})
         assert cover_bound(listed, nothing) <= exact
         compared += 1
     assert compared > 20
+
+
+def bound_of(listed: Listing, objective: Objective, family: Family) -> float:
+    """Return the certified bound over all covers of a family; infinite where none fits."""
+    arcs = SegmentArcs(Listed(listed, objective, family), float(Listed(listed, objective).capacity))
+    try:
+        arcs.cheapest(lambda: False)
+    except InfeasibleError:
+        return np.inf
+    return float(cover_bound(listed, arcs.certificate()))
+
+
+def test_the_bound_of_a_family_holds_for_its_covers_and_falls_as_it_grows() -> None:
+    compared = 0
+    for seed in range(300, 318):
+        listed = random_listing(seed, most=3)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        values = {cover: relaxed(listed, cover, objective) for cover in covers(listed)}
+        bounds = []
+        for name in FAMILIES:
+            family = listed.family(name)
+            bounds.append(bound_of(listed, objective, family))
+            known = [v[1] for c, v in values.items() if v and not listed.outside(family, c)]
+            if known and np.isfinite(bounds[-1]):
+                assert bounds[-1] <= min(known) * (1 + 1e-6) + 1e-15, (seed, name)
+                compared += 1
+        least = dict(zip(FAMILIES, bounds, strict=True))
+        assert least["none"] >= least["fuse"] * (1 - 1e-9) >= least["all"] * (1 - 2e-9), seed
+        assert least["none"] >= least["batch"] * (1 - 1e-9) >= least["all"] * (1 - 2e-9), seed
+    assert compared > 40
+
+
+def test_bounds_of_smaller_families_are_higher_where_fusing_pays() -> None:
+    machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
+    listed = listing(attention(), machine)
+    none, fuse, batch, every = (
+        bound_of(listed, objective_named("traffic", machine), listed.family(name))
+        for name in FAMILIES
+    )
+    assert none > 1.1 * fuse
+    assert fuse > 1.01 * batch
+    assert batch == every
+
+
+def test_prices_of_segments_outside_the_family_are_refused() -> None:
+    listed = random_listing(300, most=3)
+    objective = objective_named("time", listed.machine)
+    outside = next(each for each in segments(listed) if each.pieces > 1)
+    certificate = CoverCertificate(
+        family=listed.family("none"), objective=objective, bits=60, prices={outside: {}}
+    )
+    with pytest.raises(InputError, match=f"{outside.pieces} pieces is none"):
+        cover_bound(listed, certificate)
+    with pytest.raises(InputError, match="must ascend from 1"):
+        Family(name="odd", pieces=(2, 4))
+    with pytest.raises(InputError, match="no covers are called 'some'"):
+        listed.family("some")

@@ -1,0 +1,214 @@
+"""Pieces decided together with residency: schedules, and bounds over all covers.
+
+Lines of the costs ``panel`` have the targets of a first formulation of covers; under the default
+costs milliseconds are reported, and gaps have targets.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import monotonic
+
+from results.shared.bench import Bench, BenchLine, Figures, peak_mb, timed
+from spmopt.core.errors import ScheduleError
+from spmopt.core.graph import Graph
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.result import relative_gap
+from spmopt.core.scheduler import Incumbent, Request
+from spmopt.frontends import zoo
+from spmopt.graph.listing import listing
+from spmopt.graph.lower import LOWERINGS, lower
+from spmopt.graph.normalization import split_normalizations
+from spmopt.graph.training import training_graph
+from spmopt.hardware.machines import load_machine
+from spmopt.solving import solve
+
+THREADS = 2
+CNN_S, DEEP_S = 15.0, 60.0
+"""Wall seconds within which schedule and bound are to be known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PiecesCase:
+    """A network in inference or training, to be lowered for a machine.
+
+    Attributes
+    ----------
+    split
+        Training normalizations are two operations each, under lowerings that leave them one.
+    """
+
+    network: str
+    spm: str
+    machine: str = "rtx2080ti"
+    training: bool = False
+    split: bool = False
+    objective: str = "time"
+    lowering: str = LOWERINGS[0]
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Texts of the table's first columns."""
+        given = [f"{name}={value}" for name, value in self.parameters.items()]
+        goal = "training" if self.training else "inference"
+        norms = ", norms in two" if self.split else ""
+        return (
+            ", ".join([self.network, *given]),
+            goal + norms,
+            self.machine,
+            self.spm,
+            self.objective,
+            self.lowering,
+        )
+
+    def graph(self) -> Graph:
+        """Build the graph."""
+        graph = zoo.network(self.network, **self.parameters)
+        graph = training_graph(graph) if self.training else graph
+        return split_normalizations(graph) if self.split else graph
+
+    def instance(self) -> Instance:
+        """Build and lower it, with what can be cut of it."""
+        graph, machine = self.graph(), load_machine(self.machine, {"spm": self.spm})
+        found = lower(graph, machine, lowering=self.lowering)
+        return replace(found, listed=partial(listing, graph, lowering=self.lowering))
+
+    @property
+    def aim(self) -> Objective:
+        """What is to be least."""
+        return objective_named(self.objective, load_machine(self.machine, {"spm": self.spm}))
+
+    @property
+    def unit(self) -> float:
+        """Of the objective, that of the table: milliseconds or MB."""
+        machine = load_machine(self.machine, {"spm": self.spm})
+        return machine.clock_hz / 1e3 if self.objective == "time" else 1e6
+
+
+def measure(case: PiecesCase, limit_s: float, most: float, gap: float) -> Figures:
+    """Measure ``page`` on the list as given, then pieces, from the instance in memory.
+
+    ``reached_s``: wall seconds after which the search knows a schedule of at most ``most`` and of a
+    gap to the bound over all covers of at most ``gap``; ``first_s``: those to its first schedule.
+    What is known in the end is verified, and the bound recomputed in exact integers.
+
+    Raises
+    ------
+    ScheduleError
+        There is no schedule or no bound.
+    """
+    instance, lowering = timed(case.instance)
+    request = Request(objective=case.aim, tolerance=1e-4, time_limit_s=limit_s, threads=THREADS)
+    page = solve(instance, "page", request)
+    news = _News(most * case.unit, gap)
+    request = replace(request, started=monotonic(), on_incumbent=news.note)
+    pieces, taken = timed(lambda: solve(instance, "pieces", request))
+    if page.value is None or pieces.value is None or pieces.cover_bound is None:
+        raise ScheduleError("no schedule, or no bound")
+    assert page.totals is not None
+    assert pieces.totals is not None
+    assert pieces.pieces is not None
+    return {
+        "operations": len(instance.operations),
+        "page": float(page.value) / case.unit,
+        "value": float(pieces.value) / case.unit,
+        "bound": float(pieces.cover_bound) / case.unit,
+        "gap": pieces.cover_gap,
+        "page_gap": relative_gap(page.value, pieces.cover_bound),
+        "page_mb": page.totals.traffic_bytes / 1e6,
+        "mb": pieces.totals.traffic_bytes / 1e6,
+        "segments": len(pieces.pieces.cover),
+        "first_s": news.first_s,
+        "reached_s": news.reached_s,
+        "lower_s": lowering["wall_s"],
+        "peak_mb": peak_mb(),
+        **taken,
+    }
+
+
+class _News:
+    """What the search tells, and when it is as good as asked for."""
+
+    def __init__(self, most: float, gap: float) -> None:
+        self.most, self.gap, self.begun = most, gap, monotonic()
+        self.value, self.bound = float("inf"), 0.0
+        self.first_s: float | None = None
+        self.reached_s: float | None = None
+
+    def note(self, news: Incumbent) -> None:
+        """Take news of the search."""
+        since = monotonic() - self.begun
+        if news.value is not None:
+            self.value = min(self.value, float(news.value))
+            self.first_s = since if self.first_s is None else self.first_s
+        if news.bound is not None and not news.of_class:
+            self.bound = max(self.bound, float(news.bound))
+        met = self.value <= self.most and self.value <= self.bound * (1 + self.gap)
+        if met and self.reached_s is None:
+            self.reached_s = since
+
+
+def line(
+    case: PiecesCase, most: float, gap: float, within_s: float, *, long: bool = False
+) -> BenchLine:
+    """Return the line of a case: a value that is no worse than ``most``, and a gap."""
+    limit_s = 4 * within_s
+    targets = {"gap": f"≤ {gap}", "first_s": "≤ 2", "reached_s": f"≤ {within_s:g}"}
+    targets |= {"peak_mb": "≤ 1000"}
+    if most < INFINITE:
+        targets["value"] = f"≤ {most}"
+    parts = {"": partial(measure, case, limit_s, most, gap)}
+    return BenchLine(case.cells, parts, targets, long=long)
+
+
+INFINITE = 1e12
+RESNET = partial(PiecesCase, network="resnet50")
+MOBILE = partial(PiecesCase, network="mobilenetv2")
+BERT = partial(PiecesCase, network="bert-large", parameters={"batch": 8, "sequence": 512})
+FIRST: list[tuple[PiecesCase, float, float, float]] = [
+    (RESNET(spm="4MB"), 21.73, 0.003, CNN_S),
+    (RESNET(spm="24MB"), 19.56, 0.003, CNN_S),
+    (MOBILE(spm="4MB"), 1.75, 0.01, CNN_S),
+    (MOBILE(spm="24MB"), 1.493, 0.003, CNN_S),
+    (RESNET(spm="8MB", machine="large-npu"), 17.95, 0.012, CNN_S),
+    (MOBILE(spm="8MB", machine="large-npu"), 151.4, 0.003, CNN_S),
+    (RESNET(spm="1MB", machine="small-npu", parameters={"batch": 4}), 48.95, 0.02, CNN_S),
+    (BERT(spm="4MB"), 214.7, 0.003, DEEP_S),
+    (BERT(spm="24MB"), 202.8, 0.003, DEEP_S),
+    (RESNET(spm="24MB", training=True), 67.04, 0.003, CNN_S),
+    (RESNET(spm="4MB", training=True, split=True), 68.3, 0.005, CNN_S),
+    (RESNET(spm="24MB", training=True, split=True), 60.44, 0.005, CNN_S),
+    (RESNET(spm="8MB", machine="large-npu", training=True, split=True), INFINITE, 0.03, CNN_S),
+    (PiecesCase(network="transformer", spm="24MB", training=True), 620.19, 0.001, DEEP_S),
+    (MOBILE(spm="4MB", objective="traffic"), 546, 0.025, CNN_S),
+    (RESNET(spm="24MB", objective="traffic"), 309, 0.25, CNN_S),
+]
+"""Case, the value of a first formulation, the gap to reach, and the seconds."""
+LONG = [
+    PiecesCase(network="transformer", spm="64MB", training=True, parameters={"layers": 96}),
+    PiecesCase(network="gnmt", spm="64MB", training=True, parameters={"steps": 10}),
+]
+TINY = PiecesCase(
+    network="bert-tiny", spm="1MB", parameters={"batch": 4, "sequence": 8, "layers": 1}
+)
+BENCH = Bench(
+    file=__file__,
+    lines=[
+        *(line(replace(case, lowering="panel"), *rest) for case, *rest in FIRST),
+        *(
+            line(replace(case, split=False), INFINITE, *rest)
+            for case, _, *rest in FIRST
+            if case.split or not case.training or case.network != "resnet50"
+        ),
+        *(line(case, INFINITE, 1.0, 120.0, long=True) for case in LONG),
+    ],
+    quick=partial(measure, TINY, 5.0, INFINITE, 1.0),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

@@ -132,7 +132,10 @@ class SegmentArcs:
         return np.stack([self._cheap(pieces).T for pieces in self.listed.pieces], axis=1)
 
     def _solve(self, segment: Segment) -> SegmentValue:
-        """Solve the program of a segment, or take the values of one like it."""
+        """Solve the program of a segment, or take the values of one like it; there may be none."""
+        cycles = self.listed.cycles(segment.pieces)[segment.begin : segment.end]
+        if not np.isfinite(cycles).all():
+            return SegmentValue(value=np.inf, moved_bytes=0.0)
         alike, tensors = self.listed.alike(segment)
         known = self._known.get(alike)
         if known is None:

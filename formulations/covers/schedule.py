@@ -23,10 +23,11 @@ from formulations.covers.paths import SegmentArcs
 from formulations.covers.search import CoverSearch
 from formulations.residency import page
 from spmopt.assemble.cost import plan_value
-from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Cover, Family, Listing, Pieces, Segment
-from spmopt.core.result import Outcome
+from spmopt.core.listing import Cover, Family, Listing, Pieces, Segment, listing_of, whole
+from spmopt.core.result import Certificate, Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 
 _COARSE = 0.01
@@ -57,35 +58,6 @@ def schedule(instance: Instance, request: Request, family: str = "all") -> Outco
     return _Search(listing, listing.family(family), request).run()
 
 
-def listing_of(instance: Instance) -> Listing:
-    """Return the listing whose whole operations an instance has.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
-    if instance.listed is None:
-        raise InputError(
-            f"instance {instance.name}: its operations are fixed; pieces need a network or an "
-            "ONNX file, or use page"
-        )
-    found = instance.listed(instance.machine)
-    assert isinstance(found, Listing)
-    listing = replace(found, name=instance.name, source=instance.source)
-    if listing.instance(whole(listing))[0] != instance:
-        raise InputError(
-            f"instance {instance.name}: was changed after it was lowered, so that it is not known "
-            "what its operations compute; lower it anew, or use page"
-        )
-    return listing
-
-
-def whole(listing: Listing) -> Cover:
-    """Return the cover of whole operations: the list as given."""
-    return (Segment(begin=0, end=len(listing.operations)),)
-
-
 @dataclass(frozen=True)
 class _Found:
     """A cover, its instance, and what was found for it."""
@@ -114,7 +86,10 @@ class _Search:
     def run(self) -> Outcome:
         """Search until the time is up, all is tried, or the gap is closed."""
         request = self.request
-        self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
+        if request.start is None or request.prices is None:
+            self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
+        else:
+            self._take(request.start, request.prices)
         self.arcs = SegmentArcs(self.listed, self.listed.capacity)
         self.few = int(np.isfinite(self.arcs.value).sum()) <= _FEW
         if request.threads > 1:
@@ -129,6 +104,14 @@ class _Search:
         if self.named:
             self._try(self.named)
         return self._finished()
+
+    def _take(self, plan: Plan, prices: Certificate) -> None:
+        """Take the list as given as it was scheduled before."""
+        cover = whole(self.listing)
+        instance, _ = self.listing.instance(cover)
+        value = plan_value(instance, plan, self.request.objective)
+        outcome = Outcome(plan=plan, certificate=prices)
+        self.tried[cover] = self.best = _Found(cover, instance, outcome, value)
 
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""

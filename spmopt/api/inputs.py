@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -316,9 +315,8 @@ def lower(
     InputError
         An unknown operator or lowering, or a machine that changes an instance's cycles.
     """
-    from spmopt.graph.listing import listing
+    from spmopt.graph.listing import lower_listed
     from spmopt.graph.lower import LOWERINGS
-    from spmopt.graph.lower import lower as lower_graph
 
     if not isinstance(workload, Workload):
         workload = load(workload)
@@ -330,12 +328,8 @@ def lower(
     callbacks.progress("lowering", None)
     on = _default_machine() if machine is None else machine
     chosen = lowering or LOWERINGS[0]
-    return replace(
-        lower_graph(workload.graph, on, lowering=chosen),
-        name=workload.title,
-        source=workload.source,
-        listed=partial(listing, workload.graph, lowering=chosen),
-    )
+    found = lower_listed(workload.graph, on, lowering=chosen)
+    return replace(found, name=workload.title, source=workload.source)
 
 
 def _banked(machine: Machine) -> tuple[object, ...]:

@@ -17,6 +17,7 @@ from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 if TYPE_CHECKING:
     from spmopt.audit import Audit
     from spmopt.core.instance import Instance
+    from spmopt.core.listing import Segment
     from spmopt.core.objective import Objective
     from spmopt.core.result import Result
     from spmopt.core.schedule import Schedule
@@ -157,7 +158,9 @@ class Solution(Shown):
 class ComparisonTable(Shown):
     """Solutions of one instance, compared with one certified bound.
 
-    ``comparison["page"]`` is the solution of a scheduler.
+    ``comparison["page"]`` is the solution of a scheduler, on the list as given; of who chooses what
+    is computed in pieces, of the cover that it has chosen. ``comparison.on_cover["belady"]`` is
+    that of a scheduler on that cover, or on the one that was given.
 
     Attributes
     ----------
@@ -175,18 +178,40 @@ class ComparisonTable(Shown):
 
     def __getitem__(self, scheduler: str) -> Solution:
         from spmopt.core.errors import unknown
-        from spmopt.io.files import StoredResult
 
         for result in self.results:
             if result.scheduler == scheduler:
-                return Solution(StoredResult.made_here(self.instance, result))
+                return self._solution(result)
         raise unknown("scheduler of the comparison", scheduler, [r.scheduler for r in self.results])
 
     def __len__(self) -> int:
         return len(self.results)
 
     def __iter__(self) -> Iterator[Solution]:
-        return (self[result.scheduler] for result in self.results)
+        return map(self._solution, self.results)
+
+    def _solution(self, result: Result) -> Solution:
+        from spmopt.io.files import StoredResult
+
+        return Solution(StoredResult.made_here(self.instance, result))
+
+    @property
+    def on_cover(self) -> Mapping[str, Solution]:
+        """Solutions of schedulers that were run on a cover, by name; of each cover's chooser too.
+
+        Of a cover that was given where there is one, else of the best one found.
+        """
+        pieces = [each for each in self.results if each.pieces is not None]
+        return {each.scheduler: self._solution(each) for each in reversed(pieces)}
+
+    def files(self) -> Iterator[tuple[str, Solution]]:
+        """Yield each solution with a name of its own: ``belady``, ``cover-belady``."""
+        seen = set[str]()
+        for solution in self:
+            name = solution.result.scheduler
+            taken = name in seen
+            seen.add(name)
+            yield f"cover-{name}" if taken else name, solution
 
     @property
     def best(self) -> Solution:
@@ -194,7 +219,7 @@ class ComparisonTable(Shown):
         known = [result for result in self.results if result.value is not None]
         if not known:
             raise InputError(f"{self.instance.name}: no scheduler of the comparison has a schedule")
-        return self[min(known, key=lambda result: result.value or 0).scheduler]
+        return self._solution(min(known, key=lambda result: result.value or 0))
 
     def excess(self, scheduler: str) -> tuple[float, float]:
         """Return how far a schedule is above the optimum of its order, relatively.
@@ -210,7 +235,11 @@ class ComparisonTable(Shown):
             It has no schedule or no bound, or another order than the best one.
         """
         result = self[scheduler].result
-        listed = [each.value for each in self.results if each.value and each.order is None]
+        listed = [
+            each.value
+            for each in self.results
+            if each.value and each.order is None and each.pieces is None
+        ]
         if result.value is None or result.gap is None or result.order is not None or not listed:
             raise InputError(
                 f"{scheduler}: needs a schedule in the listed order, and a bound on it"
@@ -231,15 +260,19 @@ class ComparisonTable(Shown):
         return results_record(self.instance, self.results, self.not_run)
 
     def rows(self) -> Sequence[Mapping[str, object]]:
-        """Return one row of figures for each scheduler."""
-        return [row for solution in self for row in solution.rows()]
+        """Return one row of figures for each result."""
+        from spmopt.reporting.results import comparison_rows
+
+        return comparison_rows(self.instance, self.results)
 
 
 @checked
 def solve(
     instance: Instance,
-    scheduler: str | SchedulerEntry | Policy = "page",
+    scheduler: str | SchedulerEntry | Policy | None = None,
     *,
+    pieces: str | None = None,
+    cover: str | Path | Sequence[Segment] | None = None,
     objective: str | Objective = "time",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
@@ -253,7 +286,11 @@ def solve(
     instance
         What :func:`lower` returns.
     scheduler
-        Name (see :func:`list_schedulers`), with options after colons.
+        Name (see :func:`list_schedulers`); default: pieces or page.
+    pieces
+        What may run in pieces of the batch: none, fuse, batch or all.
+    cover
+        File that says what does run in pieces: TOML, JSON or a result.
     objective
         What to minimize: time, replay (time without barriers between steps), traffic or energy.
     time_limit
@@ -277,20 +314,34 @@ def solve(
 
     Notes
     -----
+    A cover (PROBLEM.md, section 1) says which operations run in pieces of the batch, one piece
+    through all of them before the next. ``pieces`` names the covers that are chosen from: ``none``
+    (the list as given), ``fuse`` (each product with what is point-wise around it), ``batch`` (any
+    operations in a row) or ``all``; the command line takes ``all`` for networks and ONNX files
+    where no scheduler is named, here the default is ``none``. With ``cover`` that one is scheduled.
+    Results of covers have a bound over all of them beside their own.
+
     In place of a name a policy itself may be given, a function from an instance to what stays on
     chip (:data:`spmopt.core.scheduler.Policy`), and an :class:`Objective` in place of its name;
     objectives that are registered go by name too.
     """
+    from spmopt.api.covers import solver
+
+    chosen = solver(scheduler, pieces, cover)
     found = compare(
         instance,
-        [scheduler],
+        [chosen],
+        pieces=None if chosen.covers else pieces,
+        cover=cover,
         objective=objective,
         time_limit=time_limit,
         tolerance=tolerance,
         threads=threads,
         callbacks=callbacks,
     )
-    return next(iter(found))
+    if cover is not None and found.on_cover:
+        return found.on_cover[chosen.name]
+    return found[chosen.name]
 
 
 @checked
@@ -298,6 +349,8 @@ def compare(
     instance: Instance,
     schedulers: Sequence[str | SchedulerEntry | Policy] | None = None,
     *,
+    pieces: str | None = None,
+    cover: str | Path | Sequence[Segment] | None = None,
     objective: str | Objective = "time",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
@@ -312,6 +365,10 @@ def compare(
         What :func:`lower` returns.
     schedulers
         Names; default: all usual ones that support the objective.
+    pieces
+        What may run in pieces of the batch: none, fuse, batch or all.
+    cover
+        File that says what does run in pieces: TOML, JSON or a result.
     objective, time_limit, tolerance, threads, callbacks
         As for :func:`solve`.
 
@@ -327,13 +384,23 @@ def compare(
         An unknown scheduler or objective, or one that does not go with the other.
     ScheduleError
         All schedulers failed.
+
+    Notes
+    -----
+    With ``pieces`` (as for :func:`solve`) policies are run on the list as given and on the best
+    cover found, with ``cover`` all schedulers on that one; each has two gaps, to the bound of its
+    own list or cover and to the bound over all covers.
     """
+    from spmopt.api.covers import given_pieces, on_covers, with_chooser
     from spmopt.core.objective import objective_named
     from spmopt.core.scheduler import Request
     from spmopt.schedulers.registry import by_name
     from spmopt.solving import compare as run
 
     require_limits(time_limit, tolerance, threads=threads)
+    given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
+    entries = with_chooser(by_name(given), pieces, cover)
+    segments = None if cover is None else given_pieces(instance, cover, pieces)
     request = Request(
         objective=objective_named(objective, instance.machine),
         tolerance=tolerance,
@@ -343,10 +410,10 @@ def compare(
         report=callbacks.progress,
         on_incumbent=callbacks.on_incumbent,
     )
-    given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
-    entries = by_name(given)
     results = run(instance, list(entries.values()), request)
-    return ComparisonTable(instance, results, list(entries)[len(results) :])
+    not_run = list(entries)[len(results) :]
+    results = on_covers(results, list(entries.values()), request, segments)
+    return ComparisonTable(instance, results, not_run)
 
 
 def usual_schedulers(instance: Instance, objective: str | Objective) -> tuple[list[str], str]:

@@ -37,7 +37,7 @@ def restored(stored: StoredResult) -> StoredResult:
         listing.require(kept.cover)
     except InputError as error:
         raise InputError(f"pieces.cover: {str(error).removeprefix('cover: ')}") from None
-    loops = loops_of(kept.cover, [each.name for each in listing.operations])
+    loops = loops_of(listing, kept.cover)
     if kept.loops != loops:
         pairs = zip(kept.loops, loops, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

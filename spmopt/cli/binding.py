@@ -25,7 +25,8 @@ Function = Callable[..., Any]
 COMMANDS: dict[str, Callable[[Typer], object]] = {}
 """Adds a command to a program, by its name; there once its module is imported."""
 _MAIN = (
-    "base training batch spm bandwidth machine scheduler schedulers objective objectives "
+    "base training batch spm bandwidth machine scheduler schedulers pieces cover objective "
+    "objectives "
     "time_limit tolerance trials sampler workers jobs storage study top per step picture x y "
     "timing format capacity minimize fit configurations gemm order replacement cores only "
     "output"
@@ -40,6 +41,7 @@ _FLAGS = {
     "prune": ("--prune/--no-prune",),
 }
 _METAVARS = {
+    "cover": "FILE",
     "settings": "KEY=VALUE",
     "parameters": "NAME=N",
     "bank": "SIZE:TECHNOLOGY[:PORTS]",

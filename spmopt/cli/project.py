@@ -13,7 +13,7 @@ from spmopt.api.inputs import is_stored
 from spmopt.core.errors import InputError, unknown
 
 NAME = "spmopt.toml"
-_FILES = ("machine", "technology", "space", "cfg")
+_FILES = ("machine", "technology", "space", "cfg", "cover")
 """Options that may name a file, from the folder of the project file."""
 
 
@@ -24,7 +24,8 @@ def sources(context: Context, values: dict[str, Any]) -> tuple[list[str], list[s
     """
     by = {name: getattr(context.get_parameter_source(name), "name", "") for name in values}
     used = [name for name, source in by.items() if source == "DEFAULT_MAP"]
-    if any(is_stored(value) for value in values.values() if isinstance(value, str)):
+    named = {name: value for name, value in values.items() if name != "cover"}
+    if any(is_stored(value) for value in named.values() if isinstance(value, str)):
         context.default_map = None
         plain = {each.name: each.get_default(context) for each in context.command.params}
         values.update({name: plain[name] for name in used})

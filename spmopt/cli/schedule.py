@@ -7,11 +7,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option
 
 from spmopt.api import analyses, inputs, scheduling
+from spmopt.api.covers import LISTER, usual_pieces
 from spmopt.cli.binding import Call, command, flag
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
@@ -41,6 +42,7 @@ _Csv = Annotated[
 _OF_VIEW = ("per", "top", "step")
 """Options of what is shown of a schedule."""
 Stop = Callable[[], bool]
+T = TypeVar("T")
 
 
 BUILT: dict[str, Any] = {
@@ -64,13 +66,11 @@ def solve(
 
     if output is not None:
         require_output(output)
-    name = call.values["scheduler"] + ("" if backend is None else f"@{backend}")
-    with scheduled(call, network, [name]) as (found, stopped):
-        (solution,) = found
+    with scheduled(call, network, _solving(call, backend)) as (solution, stopped):
         emit(solution, json)
         if output is not None:
             solution.save(output)
-        return exit_code(found.results, stopped())
+        return exit_code([solution.result], stopped())
 
 
 @command(SCHEDULES, **BUILT, Search=scheduling.compare)
@@ -96,22 +96,23 @@ def compare(
     if given is not None:
         given = [find(name).name for name in given]
 
-    def chosen(instance: Instance) -> Sequence[str]:
-        names, note = given, ""
+    def run(instance: Instance, callbacks: Callbacks) -> ComparisonTable:
+        names, pieces = given, call.values["pieces"]
         if names is None:
             names, note = scheduling.usual_schedulers(instance, call.values["objective"])
+            print_message(note) if note else None
+        if given is None and pieces is None:
+            pieces = _usual_pieces(instance, call)
         if output is not None:
             for name in names:
                 require_output(output / f"{name}.json")
-        if note:
-            print_message(note)
-        return names
+        return call(scheduling.compare, instance, names, pieces=pieces, callbacks=callbacks)
 
-    with scheduled(call, network, chosen) as (found, stopped):
+    with scheduled(call, network, run) as (found, stopped):
         emit(found, json)
         if output is not None:
-            for solution in found:
-                solution.save(output / f"{solution.result.scheduler}.json")
+            for name, solution in found.files():
+                solution.save(output / f"{name}.json")
         return exit_code(found.results, stopped())
 
 
@@ -221,10 +222,34 @@ def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
     return call(inputs.lower, workload, machine, callbacks=callbacks)
 
 
+def _solving(call: Call, backend: str | None) -> Callable[[Instance, Callbacks], Solution]:
+    """Return what schedules an instance as the options say, in pieces where they say nothing."""
+
+    def run(instance: Instance, callbacks: Callbacks) -> Solution:
+        scheduler, pieces = call.values["scheduler"], call.values["pieces"]
+        if backend is not None:
+            scheduler = f"{scheduler or LISTER}@{backend}"
+        if scheduler is None and pieces is None and call.values["cover"] is None:
+            pieces = _usual_pieces(instance, call)
+        return call(scheduling.solve, instance, scheduler, pieces=pieces, callbacks=callbacks)
+
+    return run
+
+
+def _usual_pieces(instance: Instance, call: Call) -> str:
+    """Return the covers that are chosen from by default; say so where these are none."""
+    from spmopt.cli.terminal.output import print_message
+
+    pieces, note = usual_pieces(instance, call.values["objective"])
+    if note:
+        print_message(note)
+    return pieces
+
+
 @contextmanager
 def scheduled(
-    call: Call, network: str, schedulers: Sequence[str] | Callable[[Instance], Sequence[str]]
-) -> Iterator[tuple[ComparisonTable, Stop]]:
+    call: Call, network: str, run: Callable[[Instance, Callbacks], T]
+) -> Iterator[tuple[T, Stop]]:
     """Schedule; a first Ctrl-C does not end what is done within, and the last value returns it."""
     from spmopt.cli.terminal.interrupt import interruptible, losing
     from spmopt.cli.terminal.live import Live
@@ -237,13 +262,12 @@ def scheduled(
         live = Live()
         callbacks = display.enter_context(watching(live))
         instance = build(call, network, callbacks)
-        names = schedulers(instance) if callable(schedulers) else schedulers
         aim = objective_named(call.values["objective"], instance.machine)
         live.show = lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)
             with losing(lambda: live.has_schedule):
-                found = call(scheduling.compare, instance, names, callbacks=callbacks)
+                found = run(instance, callbacks)
                 display.close()
                 yield found, stopped
 
@@ -266,14 +290,13 @@ def legal(call: Call, network: str) -> Iterator[tuple[Solution, Callable[[], Cod
         yield solution, lambda: Code.OK
         return
     scheduler = call.values["scheduler"]
-    if find(scheduler).kind is Kind.RELAXATION:
+    if scheduler is not None and find(scheduler).kind is Kind.RELAXATION:
         raise InputError(f"scheduler {scheduler}: gives a bound, no schedule; name another")
-    with scheduled(call, network, [scheduler]) as (found, stopped):
-        (solution,) = found
+    with scheduled(call, network, _solving(call, None)) as (solution, stopped):
         scheduling.require_feasible(solution)
         if solution.result.schedule is None:
-            print_message(f"{scheduler}: no schedule found within the limits")
-        yield solution, lambda: exit_code(found.results, stopped())
+            print_message(f"{solution.result.scheduler}: no schedule found within the limits")
+        yield solution, lambda: exit_code([solution.result], stopped())
 
 
 def exit_code(found: Sequence[Result], interrupted: bool) -> Code:

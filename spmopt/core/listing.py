@@ -1,41 +1,46 @@
 """A listing whose operations may be computed in pieces, its covers, and the instance of each.
 
 A *segment* is a run of operations that is computed depth first in equal pieces of the batch: piece
-0 through all of its operations, then piece 1, and so on. A *cover* cuts the listing into segments.
-Tensors that a segment cuts are in as many parts as the finest segment that uses them needs; a
-coarser one uses several parts at once. What an operation sums up over the batch (gradients of
-weights, statistics) is written by its first piece and updated in place by the others.
+0 through all of its operations, then piece 1, and so on. Where each piece is one of the whole
+batch, an image, it may be cut once more, into bands of rows (:mod:`spmopt.core.bands`): band 0 of
+piece 0 through all operations, then band 1, and so on to the last band of the last piece. A *cover*
+cuts the listing into segments. Tensors that a segment cuts are in as many parts as the finest
+segment that uses them needs; a coarser one uses several parts at once. What an operation sums up
+over the batch (gradients of weights, statistics) is written by its first piece and updated in place
+by the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from math import lcm
+from itertools import pairwise
 
+from spmopt.core.bands import Borders, Rows, borders
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
-from spmopt.core.operation import Mode, Operation
+from spmopt.core.operation import Mode
 from spmopt.core.order import hazards
+from spmopt.core.parts import Parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """Operations [begin, end) of a listing, in equal pieces of the batch."""
+    """Operations [begin, end) of a listing, in equal pieces of the batch, each in bands of rows."""
 
     begin: int
     end: int
     pieces: int = 1
+    bands: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.begin < self.end or self.pieces < 1:
+        if not 0 <= self.begin < self.end or self.pieces < 1 or self.bands < 1:
             raise InputError(
-                f"segment {self.begin} to {self.end} in {self.pieces} pieces: "
-                "give a begin before its end, and at least 1 piece"
+                f"segment {self.begin} to {self.end} in {self.pieces} pieces of {self.bands} bands:"
+                " give a begin before its end, and at least 1 piece of 1 band"
             )
 
 
@@ -58,17 +63,22 @@ class Family:
         For reports.
     pieces
         In how many pieces a segment may be, in ascending order, 1 the first.
+    bands
+        In how many bands of rows each piece may be, of a segment in as many pieces as the batch
+        has; likewise.
     most_products
         Matrix products in a segment of several pieces, at most; None for any number.
     """
 
     name: str
     pieces: tuple[int, ...]
+    bands: tuple[int, ...] = (1,)
     most_products: int | None = None
 
     def __post_init__(self) -> None:
-        if self.pieces[:1] != (1,) or list(self.pieces) != sorted(set(self.pieces)):
-            raise InputError(f"family {self.name}: numbers of pieces must ascend from 1")
+        for what, numbers in (("pieces", self.pieces), ("bands", self.bands)):
+            if numbers[:1] != (1,) or list(numbers) != sorted(set(numbers)):
+                raise InputError(f"family {self.name}: numbers of {what} must ascend from 1")
         if self.most_products is not None and self.most_products < 0:
             raise InputError(f"family {self.name}: {self.most_products} products; give 0 or more")
 
@@ -79,11 +89,15 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an operation of a chunked instance comes from: a position of the listing, a piece."""
+    """Where an operation of a chunked instance comes from: a position of the listing, a piece.
+
+    ``rows``: those of a band, from one to before another; none where there is one band only.
+    """
 
     operation: int
     piece: int
     pieces: int
+    rows: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +126,8 @@ class ListedOperation:
     modes
         By the number of pieces; 1 alone where it cannot be cut. Operands are those of
         :meth:`uses`.
+    rows
+        How a piece of the batch is cut into bands of rows, if it can be.
     """
 
     name: str
@@ -121,6 +137,7 @@ class ListedOperation:
     sums: frozenset[int] = frozenset()
     modes: dict[int, PieceModes] = field(default_factory=dict)
     kind: str = ""
+    rows: Rows | None = None
 
     @property
     def is_product(self) -> bool:
@@ -143,7 +160,8 @@ class Listing:
     """Operations in a fixed order, each whole or in pieces of the batch.
 
     ``batch`` is the number into which every number of pieces divides; ``graph`` what was lowered,
-    where it is known.
+    where it is known; ``band_mode`` gives the mode of an operation on some rows of one of ``batch``
+    pieces: its position, the first of these rows, and the one behind the last.
     """
 
     name: str
@@ -154,6 +172,9 @@ class Listing:
     lowering: str
     source: str = ""
     graph: Graph | None = field(default=None, compare=False, repr=False)
+    band_mode: Callable[[int, int, int], Mode] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     def family(self, name: str = "all") -> Family:
         """Return a family of covers of this listing.
@@ -183,6 +204,8 @@ class Listing:
             where = f"segment {segment.begin} to {segment.end}"
             if segment.pieces not in family.pieces:
                 return f"{where}: is in {segment.pieces} pieces"
+            if segment.bands not in family.bands:
+                return f"{where}: is in {segment.bands} bands of rows"
             inner = self.operations[segment.begin : segment.end]
             products = sum(each.is_product for each in inner)
             if segment.pieces > 1 and not family.takes(products):
@@ -211,10 +234,16 @@ class Listing:
         """Say why a segment cannot be computed in its pieces; nothing if it can.
 
         What its operations sum up over the batch, no other of them may touch: it is complete
-        after the last piece only. One may write it anew, before the others.
+        after the last piece only. One may write it anew, before the others. Bands of rows are those
+        of single pieces of the batch, and sum up nothing.
         """
-        if segment.pieces == 1:
+        if segment.pieces == segment.bands == 1:
             return ""
+        if segment.bands > 1:
+            return self._obstacle_of_bands(segment)
+        return self._obstacle_of_pieces(segment)
+
+    def _obstacle_of_pieces(self, segment: Segment) -> str:
         if self.batch % segment.pieces:
             return f"{segment.pieces} pieces do not divide a batch of {self.batch}"
         begun: set[int] = set()
@@ -229,6 +258,29 @@ class Listing:
             if read & begun:
                 return f"{operation.name}: what is summed over the batch is read in the segment"
         return ""
+
+    def _obstacle_of_bands(self, segment: Segment) -> str:
+        if segment.pieces != self.batch:
+            return f"bands are of one of {self.batch} pieces each, not of {segment.pieces}"
+        if self.band_mode is None:
+            return "it is not known how its operations are cut into bands of rows"
+        found = borders(self.operations[segment.begin : segment.end], segment.bands)
+        return next((each for each in found if isinstance(each, str)), "")
+
+    def borders(self, segment: Segment) -> list[Borders]:
+        """Return the rows at which bands of each operation of a segment begin, and how many.
+
+        Raises
+        ------
+        InputError
+            It cannot be cut so.
+        """
+        found = list[Borders]()
+        for each in borders(self.operations[segment.begin : segment.end], segment.bands):
+            if isinstance(each, str):
+                raise InputError(f"segment {segment.begin} to {segment.end}: {each}")
+            found.append(each)
+        return found
 
     def fits(self, at: int, pieces: int) -> bool:
         """Return whether what an operation keeps on chip while it runs fits, in so many pieces."""
@@ -273,13 +325,8 @@ class Listing:
             It is no cover of this listing.
         """
         self.require(cover)
-        parts = _Parts(self, cover)
-        origins = tuple(
-            Origin(at, piece, segment.pieces)
-            for segment in cover
-            for piece in range(segment.pieces)
-            for at in range(segment.begin, segment.end)
-        )
+        parts = Parts(self, cover)
+        origins = tuple(origin for segment in cover for origin in self._origins(segment))
         operations = [parts.operation(origin) for origin in origins]
         before = hazards([(each.reads, each.writes) for each in operations], len(parts.tensors))
         instance = Instance(
@@ -294,6 +341,19 @@ class Listing:
             source=self.source,
         )
         return instance, origins
+
+    def _origins(self, segment: Segment) -> Iterator[Origin]:
+        """Yield the pieces of operations of a segment, in their order."""
+        every = range(segment.begin, segment.end)
+        if segment.bands == 1:
+            for piece in range(segment.pieces):
+                yield from (Origin(at, piece, segment.pieces) for at in every)
+            return
+        bands = [*zip(*map(pairwise, self.borders(segment)), strict=True)]
+        for piece in range(segment.pieces):
+            for band in bands:
+                for at, rows in zip(every, band, strict=True):
+                    yield Origin(at, piece, segment.pieces, rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,55 +387,30 @@ class Pieces:
     certificate: CoverCertificate | None = None
 
 
-class _Parts:
-    """Tensors in parts, and pieces of operations on them."""
+def listing_of(instance: Instance) -> Listing:
+    """Return the listing whose whole operations an instance has.
 
-    def __init__(self, listing: Listing, cover: Cover) -> None:
-        self.listing, count = listing, [1] * len(listing.tensors)
-        for segment in cover:
-            for operation in listing.operations[segment.begin : segment.end]:
-                for tensor in operation.cut:
-                    count[tensor] = lcm(count[tensor], segment.pieces)
-        self.first = [0, *accumulate(count)]
-        self.tensors = [
-            replace(
-                tensor,
-                name=f"{tensor.name}[{part}]" if parts > 1 else tensor.name,
-                size_bytes=tensor.size_bytes // parts,
-            )
-            for tensor, parts in zip(listing.tensors, count, strict=True)
-            for part in range(parts)
-        ]
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    if instance.listed is None:
+        raise InputError(
+            f"instance {instance.name}: its operations are fixed; pieces need a network or an "
+            "ONNX file, or use page"
+        )
+    found = instance.listed(instance.machine)
+    assert isinstance(found, Listing)
+    listing = replace(found, name=instance.name, source=instance.source)
+    if listing.instance(whole(listing))[0] != instance:
+        raise InputError(
+            f"instance {instance.name}: was changed after it was lowered, so that it is not known "
+            "what its operations compute; lower it anew, or use page"
+        )
+    return listing
 
-    def operation(self, origin: Origin) -> Operation:
-        """Return a piece of an operation."""
-        listed, piece, pieces = (
-            self.listing.operations[origin.operation],
-            origin.piece,
-            origin.pieces,
-        )
-        modes = listed.modes[pieces]
-        mode, reads = modes.later if piece else modes.first, listed.reads_of(piece)
-        parts = {
-            t: self._parts(t, piece, pieces if t in listed.cut else 1) for t in listed.uses(piece)
-        }
-        operands = tuple(
-            operand
-            for mine, operand in zip(parts.values(), mode.operands, strict=True)
-            for _ in mine
-        )
-        same = len(operands) == len(mode.operands)
-        return Operation(
-            name=f"{listed.name}[{piece}]" if pieces > 1 else listed.name,
-            reads=tuple(part for t in reads for part in parts[t]),
-            writes=tuple(part for t in listed.writes for part in parts[t]),
-            modes=(mode if same else replace(mode, operands=operands),),
-            kind=listed.kind,
-        )
 
-    def _parts(self, tensor: int, piece: int, pieces: int) -> range:
-        """Return the parts of a tensor that one of ``pieces`` needs: all of one that is whole."""
-        first, end = self.first[tensor], self.first[tensor + 1]
-        each = (end - first) // pieces
-        begin = first + piece * each if pieces > 1 else first
-        return range(begin, begin + each)
+def whole(listing: Listing) -> Cover:
+    """Return the cover of whole operations: the list as given."""
+    return (Segment(begin=0, end=len(listing.operations)),)

@@ -201,7 +201,7 @@ class Result:
 
     ``cover_bound`` holds for all schedules of all covers of the instance's listing. With ``pieces``
     schedule and ``bound`` are of the instance of its cover, and the status follows the
-    ``cover_gap``.
+    ``cover_gap``; ``beside`` is what else was found: of the list as given, of the best cover.
     """
 
     scheduler: str
@@ -220,6 +220,7 @@ class Result:
     tolerance: float | None = None
     pieces: Pieces | None = field(default=None, metadata={"stored": False})
     cover_bound: Fraction | None = field(default=None, metadata={"group": "pieces"})
+    beside: tuple[Result, ...] = field(default=(), metadata={"stored": False})
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and self.tolerance < 0:

@@ -25,6 +25,8 @@ class Incumbent:
         Objective of the best schedule so far, in units of the objective.
     bound
         What every legal schedule costs at least; ``of_class``: every one of the scheduler's class.
+    of_covers
+        The schedule is of some cover of the listing, and the bound of all.
     verified
         The verifier has found ``value``; else it is what the search claims.
     certified
@@ -39,6 +41,7 @@ class Incumbent:
     value: Fraction | float | None = None
     bound: Fraction | float | None = None
     of_class: bool = False
+    of_covers: bool = False
     verified: bool = False
     certified: bool = False
     other_order: bool = False

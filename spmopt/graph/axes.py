@@ -112,7 +112,7 @@ class LinkedAxes:
     def cut(self, node: Node, of: Axis) -> NodeCut | None:
         """Return how a node is cut along a class; None where it cannot be."""
         nest = self.nest(node)
-        values = [*zip(_names(node), (*node.inputs, *node.outputs), strict=True)]
+        values = [*zip(names_of(node), (*node.inputs, *node.outputs), strict=True)]
         loops = {
             loop
             for name, value in values
@@ -172,7 +172,7 @@ class LinkedAxes:
             yield from (((value, axis),) for axis in range(len(values[value].shape)))
         nest = self.nest(node)
         along: dict[str, list[Axis]] = {}
-        for name, value in zip(_names(node), (*node.inputs, *node.outputs), strict=True):
+        for name, value in zip(names_of(node), (*node.inputs, *node.outputs), strict=True):
             for access in nest.accesses(name):
                 for axis, index in enumerate(access.axes):
                     if index is not None and index.loop is not None:
@@ -180,7 +180,8 @@ class LinkedAxes:
         yield from along.values()
 
 
-def _names(node: Node) -> list[str]:
+def names_of(node: Node) -> list[str]:
+    """Return what its operands are called in statements: inputs, then outputs."""
     inputs = [f"x{k}" for k in range(len(node.inputs))]
     return inputs + [f"y{k}" for k in range(len(node.outputs))]
 

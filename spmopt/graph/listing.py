@@ -1,23 +1,41 @@
-"""The listing of a graph: its operations on a machine, and how each is cut along the batch."""
+"""The listing of a graph: operations on a machine, and how each is cut into pieces and bands."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
+from spmopt.core.bands import Rows, Window
 from spmopt.core.graph import Graph
+from spmopt.core.instance import Instance
 from spmopt.core.listing import ListedOperation, Listing, PieceModes
 from spmopt.core.machine import Machine
+from spmopt.core.operation import Mode
 from spmopt.graph.axes import LinkedAxes, NodeCut
-from spmopt.graph.lower import Lowering, Used
+from spmopt.graph.lower import Lowering, Used, lower
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import Shape
+from spmopt.graph.rows import RowAxes
+
+
+def lower_listed(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Instance:
+    """Lower ``graph``, knowing how each operation is cut (:attr:`~spmopt.core.Instance.listed`).
+
+    Raises
+    ------
+    InputError
+        As :func:`spmopt.graph.lower.lower`.
+    """
+    whole = lower(graph, machine, lowering=lowering)
+    return replace(whole, listed=partial(listing, graph, lowering=lowering))
 
 
 def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listing:
     """Lower ``graph`` as :func:`spmopt.graph.lower.lower` does, in any number of pieces.
 
     The mode of a piece is that which lowering gives to operands of its shapes and sizes. Numbers of
-    pieces are the divisors of the batch.
+    pieces are the divisors of the batch; a piece of the batch, one of as many as there are, may be
+    cut into bands of rows.
 
     Raises
     ------
@@ -29,6 +47,7 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listi
     axes = LinkedAxes(graph)
     batch = axes.pieces(axes.batch)
     divisors = [pieces for pieces in range(1, batch + 1) if batch % pieces == 0]
+    banded = BandModes(low, axes)
     names: set[str] = set()
     operations = []
     for at, node in enumerate(low.nodes):
@@ -40,6 +59,7 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listi
             cut=frozenset(_tensors(used, cut, whole=False)),
             sums=frozenset(t for t in _tensors(used, cut, whole=True) if t in used.outputs),
             kind=node.operator,
+            rows=banded.rows[at],
         )
         for pieces in divisors if cut is not None else divisors[:1]:
             operation.modes[pieces] = _modes(low, at, cut, operation, pieces)
@@ -52,7 +72,67 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listi
         batch=batch,
         lowering=lowering,
         graph=graph,
+        band_mode=banded,
     )
+
+
+class BandModes:
+    """How operations are cut into bands of rows, and the mode of each band."""
+
+    def __init__(self, low: Lowering, axes: LinkedAxes) -> None:
+        self.low, self.axes = low, axes
+        rows = RowAxes(axes)
+        self._batch = axes.pieces(axes.batch)
+        self._cuts = [(axes.cut(node, axes.batch), rows.cut(node)) for node in low.nodes]
+        self.rows: list[Rows | None] = []
+        layouts: dict[int, object] = {}
+        for (batch, cut), node, used in zip(self._cuts, low.nodes, low.used, strict=True):
+            found: dict[int, Window] = {}
+            values, tensors = (*node.inputs, *node.outputs), used.inputs + used.outputs
+            fits = batch is not None and cut is not None
+            for value, tensor, window in zip(
+                values, tensors, cut.windows if cut else (), strict=fits
+            ):
+                if window is not None:
+                    # Views of a tensor must see the same rows, and all reads of it the same window.
+                    same = layouts.setdefault(tensor, rows.layout(value)) == rows.layout(value)
+                    fits &= same and found.setdefault(tensor, window) == window
+            fits &= used.reads != () and found.keys() >= {*used.outputs}
+            self.rows.append(Rows(cut.count, found) if cut and fits else None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _banded, (self.low.graph, self.low.machine, self.low.name)
+
+    def __call__(self, at: int, begin: int, end: int) -> Mode:
+        """Return the mode of rows [begin, end) of one piece of the batch of an operation."""
+        low, (batch, cut) = self.low, self._cuts[at]
+        used, rows = low.used[at], self.rows[at]
+        assert batch is not None
+        assert cut is not None
+        assert rows is not None
+        shapes, sizes = list[Shape](), dict[int, int]()
+        operands = zip(
+            used.inputs + used.outputs,
+            (shape for each in low.shapes(low.nodes[at]) for shape in each),
+            batch.inputs + batch.outputs,
+            cut.axes,
+            strict=True,
+        )
+        for tensor, shape, of_batch, of_rows in operands:
+            sizes[tensor] = low.sizes[tensor] // (1 if of_batch is None else self._batch)
+            mine = _part(self._batch, shape, of_batch)
+            if of_rows is not None:
+                window = rows.windows[tensor]
+                first, last = window.rows(begin, end, rows.count)
+                sizes[tensor] = sizes[tensor] // window.size * (last - first)
+                mine = (*mine[:of_rows], last - first, *mine[of_rows + 1 :])
+            shapes.append(mine)
+        inputs = len(used.inputs)
+        return low.mode(at, used, (tuple(shapes[:inputs]), tuple(shapes[inputs:])), sizes)
+
+
+def _banded(graph: Graph, machine: Machine, lowering: str) -> BandModes:
+    return BandModes(Lowering(graph, machine, lowering), LinkedAxes(graph))
 
 
 def _tensors(used: Used, cut: NodeCut | None, *, whole: bool) -> list[int]:

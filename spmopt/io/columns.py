@@ -20,8 +20,14 @@ def columns_of(record: type, *, without: str = "") -> dict[str, Any]:
 
 
 def document_of(title: str, /, **types: Any) -> Any:
-    """Make a record of what an object of a file has, by the types of its fields."""
-    return make_dataclass(title, types.items(), frozen=True, kw_only=True)
+    """Make a record of what an object of a file has, by the types of its fields.
+
+    A pair is a type and a field with a default, as of what may be left out.
+    """
+    named = [
+        (name, *(kind if isinstance(kind, tuple) else (kind,))) for name, kind in types.items()
+    ]
+    return make_dataclass(title, named, frozen=True, kw_only=True)
 
 
 def columns(kind: Any, records: Sequence[object], without: Collection[str] = ()) -> Json:

@@ -102,11 +102,21 @@ class StoredResult:
     versions: Mapping[str, str] = field(default_factory=dict)
     pieces: StoredPieces | None = None
 
+    @property
+    def is_in_pieces(self) -> bool:
+        """Whether its schedule is of a cover."""
+        return self.pieces is not None or self.result.pieces is not None
+
     @classmethod
     def made_here(cls, instance: Instance, result: Result) -> Self:
-        """Return one that this program has made; of a result in pieces, with their instance."""
+        """Return one that this program has made; of a result in pieces, with their instance.
+
+        A bound over all covers is proved by what is known of pieces: without them it is left out.
+        """
         versions = {"spmopt": __version__, "python": platform.python_version()}
         on = instance if result.pieces is None else result.pieces.instance
+        if result.pieces is None:
+            result = replace(result, cover_bound=None)
         return cls(instance=on, result=result, versions=versions)
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from types import GenericAlias
 from typing import Any, Self
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph, Node, Value
-from spmopt.core.listing import Cover, CoverCertificate, Family, Pieces, Row, Segment
+from spmopt.core.listing import Cover, CoverCertificate, Family, Listing, Pieces, Row, Segment
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, joined
 from spmopt.io.columns import columns, columns_of, document_of, rows
@@ -31,13 +31,16 @@ class Loop:
     """Operations ``first`` to ``last`` of an instance: all of ``operations``, piece by piece.
 
     The operation at ``first + len(operations) * p + k`` is piece ``p`` of ``operations[k]``, which
-    bears the name of its node (with a number where a name comes again).
+    bears the name of its node (with a number where a name comes again). With ``rows`` a piece is
+    computed in bands: the operation at ``first + len(operations) * (bands * p + b) + k`` computes
+    the rows of results from ``rows[k][b]`` to before ``rows[k][b + 1]``.
     """
 
     first: int
     last: int
     pieces: int
     operations: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...] = field(default=(), metadata={"group": "rows"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +73,20 @@ class StoredPieces:
             lowering=listing.lowering,
             cover=pieces.cover,
             certificate=pieces.certificate,
-            loops=loops_of(pieces.cover, [each.name for each in listing.operations]),
+            loops=loops_of(listing, pieces.cover),
         )
 
 
-def loops_of(cover: Cover, names: Sequence[str]) -> tuple[Loop, ...]:
-    """Return the loops of a cover of operations of these names."""
+def loops_of(listing: Listing, cover: Cover) -> tuple[Loop, ...]:
+    """Return the loops of a cover of a listing."""
     found, first = list[Loop](), 0
     for segment in cover:
-        inner = tuple(names[segment.begin : segment.end])
-        end = first + len(inner) * segment.pieces
-        found.append(Loop(first=first, last=end - 1, pieces=segment.pieces, operations=inner))
+        inner = tuple(each.name for each in listing.operations[segment.begin : segment.end])
+        rows = tuple(listing.borders(segment)) if segment.bands > 1 else ()
+        end = first + len(inner) * segment.pieces * segment.bands
+        found.append(
+            Loop(first=first, last=end - 1, pieces=segment.pieces, operations=inner, rows=rows)
+        )
         first = end
     return tuple(found)
 
@@ -92,12 +98,19 @@ _Nodes = document_of(
     attributes=list[dict[str, Attribute | dict[str, str]]],
 )
 _Graph = document_of("Graph", name=str, values=_Values, nodes=_Nodes)
-_Segments = document_of("Segments", **columns_of(Segment))
+_Segments = document_of(
+    "Segments",
+    **columns_of(Segment, without="bands"),
+    bands=(list[int], field(default_factory=list, metadata={"group": "bands"})),
+)
+"""Without ``bands`` each has one."""
 _Prices = document_of(
     "Prices", row=str, segment=list[int], indices=list[list[int]], price=list[str]
 )
 _Family = document_of(
-    "Family", **{"name": str, "pieces": tuple[int, ...]}, most_products=int | None
+    "Family",
+    **{"name": str, "pieces": tuple[int, ...], "bands": tuple[int, ...]},
+    most_products=int | None,
 )
 _Certificate = document_of(
     "CoverCertificate",
@@ -126,7 +139,7 @@ def encode_pieces(stored: StoredPieces) -> Json:
             },
         },
         "lowering": stored.lowering,
-        "cover": columns(_Segments, stored.cover),
+        "cover": _encode_segments(stored.cover),
         "certificate": None if certificate is None else _encode_certificate(certificate),
         "loops": [encode(loop) for loop in stored.loops],
     }
@@ -193,7 +206,14 @@ def _decode_attribute(value: Attribute | dict[str, str], where: str) -> Attribut
     return _NOT_FINITE[text]
 
 
+def _encode_segments(segments: Sequence[Segment]) -> Json:
+    banded = any(each.bands > 1 for each in segments)
+    return columns(_Segments, segments, set() if banded else {"bands"})
+
+
 def _segments(document: Any, where: str) -> Cover:
+    if not document.bands:
+        document = replace(document, bands=[1] * len(document.begin))
     found = rows(document, where)
     try:
         return tuple(Segment(**row) for row in found)
@@ -206,7 +226,7 @@ def _encode_certificate(certificate: CoverCertificate) -> Json:
         "family": encode(certificate.family),
         "objective": encode(certificate.objective),
         "bits": certificate.bits,
-        "segments": columns(_Segments, list(certificate.prices)),
+        "segments": _encode_segments(list(certificate.prices)),
         "prices": list(_encode_prices(certificate)),
     }
 
@@ -235,7 +255,12 @@ def _decode_certificate(document: Any, where: str) -> CoverCertificate:
         _read_prices(part, prices, f"{joined(where, 'prices')}[{index}]")
     given = document.family
     try:
-        family = Family(name=given.name, pieces=given.pieces, most_products=given.most_products)
+        family = Family(
+            name=given.name,
+            pieces=given.pieces,
+            bands=given.bands,
+            most_products=given.most_products,
+        )
     except InputError as error:
         raise InputError(f"{joined(where, 'family')}: {error}") from None
     return CoverCertificate(

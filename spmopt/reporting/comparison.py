@@ -12,6 +12,17 @@ from spmopt.core.modes import unfit
 from spmopt.core.objective import excess_phrase
 from spmopt.core.result import UNFINISHED, Result, Status
 from spmopt.metrics import in_unit, metrics
+from spmopt.reporting.covers import (
+    BEST,
+    GIVEN,
+    LISTED,
+    OVER_COVERS,
+    cover_words,
+    family_words,
+    over_covers,
+    place,
+    places,
+)
 from spmopt.reporting.headings import heading, order_notes, remarks, spoken, standing
 from spmopt.reporting.quantities import percent, seconds, si
 from spmopt.reporting.results import conflict_rows
@@ -30,9 +41,11 @@ COLUMNS = (
     "seconds",
 )
 """The class gap is there where a schedule has a bound of its class; "~" marks a solver's own."""
-_NONE, _CLASS = "-", "class gap"
+_NONE, _CLASS, _GAP = "-", "class gap", "gap to bound"
+_OWN_GAP, _COVER_GAP = "gap, own list", "gap, all covers"
+"""In place of the gap to the bound, where schedules of covers are compared."""
 STATUS_STYLES = {"optimal": "green", "infeasible": "red", "failed": "red"}
-_LISTED = " in the listed order"
+_LISTED, _GIVEN = " in the listed order", " of the list as given"
 _COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
 
 
@@ -61,7 +74,7 @@ class Comparison:
             left=("scheduler", "status"),
             words=(),
             dispensable=self.dispensable,
-            styles=STATUS_STYLES,
+            styles=STATUS_STYLES | dict.fromkeys((LISTED, BEST, GIVEN), "bold"),
             ruled=True,
         )
         yield ""
@@ -76,25 +89,40 @@ def compare_view(
     ``not_run`` names schedulers that were asked for, but that an interrupt left out.
     """
     best = min((result.value for result in results if result.value is not None), default=None)
-    rows = [_row(instance.machine, result, best) for result in results]
+    where = places(results)
+    rows = list(_placed([_row(instance.machine, result, best) for result in results], where))
     rows += [{"scheduler": name, "status": "not run"} for name in not_run]
     infeasible = any(result.status is Status.INFEASIBLE for result in results)
     minimized = spoken(results[0].objective)
     time = "replay" if results[0].objective.replayed else "time"
     others = tuple(name for name in ("energy", "traffic", time) if name != minimized)
     shown = [name for name in COLUMNS if name != _CLASS or any(_CLASS in row for row in rows)]
+    if where:
+        at = shown.index(_GAP)
+        shown[at : at + 1] = [_OWN_GAP, _COVER_GAP]
     return Comparison(
         heading=heading(instance, results[0]),
         columns=tuple(time if name == "time" else name for name in shown),
-        rows=tuple(tuple(row.get(name, _NONE) for name in shown) for row in rows),
+        rows=tuple(tuple(row.get(name, row.get("", _NONE)) for name in shown) for row in rows),
         dispensable=(_CLASS, "seconds", *others, "vs best", "status"),
         remarks=(
             *_notes(results),
             *(conflict_rows(unfit(instance)) if infeasible else ()),
             *order_notes(instance, results),
             *verdict(instance.machine, results),
+            *cover_verdict(instance.machine, results),
         ),
     )
+
+
+def _placed(rows: Sequence[dict[str, str]], where: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield rows below what they are of; a heading has the text of all other columns in ``""``."""
+    above = ""
+    for row, of in zip(rows, where or [""] * len(rows), strict=True):
+        if of != above:
+            yield {"scheduler": of, "": ""}
+        above = of
+        yield {**row, "scheduler": f"  {row['scheduler']}"} if of else row
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
@@ -128,20 +156,53 @@ def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady"
         result
         for result in results
         if result.value is not None and result.bound is not None and result.order is None
+        if result.pieces is None
     ]
     if not known:
         return []
     best = min(known, key=lambda result: result.value or Fraction(0))
     where = _LISTED if any(result.order is not None for result in results) else ""
+    where, of = (_GIVEN, _GIVEN) if places(results) else (where, "")
     lines = [_optimum(machine, best, where)]
     tested = next((result for result in known if result.scheduler == subject), None)
     if tested is not None:
-        lines.append(_cost(tested, best, tested.scheduler.capitalize()))
+        lines.append(_cost(tested, best, tested.scheduler.capitalize(), of))
     policies = [result for result in known if kind_of(result.scheduler) is Kind.POLICY]
     if len(policies) > 1:
         nearest = min(policies, key=lambda result: result.value or Fraction(0))
         if tested is None or nearest.value != tested.value:
-            lines.append(_cost(nearest, best, f"The best greedy rule{where}, {nearest.scheduler},"))
+            rule = f"The best greedy rule{'' if of else where}, {nearest.scheduler},"
+            lines.append(_cost(nearest, best, rule, of))
+    return lines
+
+
+def cover_verdict(
+    machine: Machine, results: Sequence[Result], subject: str = "belady"
+) -> list[str]:
+    """Return lines on the best cover, and on what the others cost against all covers."""
+    known = [
+        over_covers(result)
+        for result in results
+        if result.value is not None and result.cover_bound is not None and result.order is None
+    ]
+    pieces = next((each.pieces for each in known if place(each) == BEST), None)
+    if pieces is None:
+        return []
+    best = min(known, key=lambda result: result.value or Fraction(0))
+    lines = [
+        family_words(pieces),
+        _optimum(machine, best, OVER_COVERS),
+        f"The {BEST} has {cover_words(pieces.cover)}.",
+    ]
+    for where in (LISTED, GIVEN, BEST):
+        of_it = [each for each in known if place(each) == where]
+        nearest = min(of_it, key=lambda result: result.value or Fraction(0), default=None)
+        if nearest is not None and where != BEST:
+            what = f"The {where} ({nearest.scheduler})"
+            lines.append(_cost(nearest, best, what, OVER_COVERS))
+        tested = next((each for each in of_it if each.scheduler == subject), None)
+        if tested is not None:
+            lines.append(_cost(tested, best, f"{subject.capitalize()} on the {where}", OVER_COVERS))
     return lines
 
 
@@ -158,10 +219,10 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
     return f"{span}, {apart} apart." if apart else f"{span}."
 
 
-def _cost(tested: Result, best: Result, name: str) -> str:
+def _cost(tested: Result, best: Result, name: str, where: str = "") -> str:
     value, bound = tested.value or Fraction(0), tested.bound or Fraction(0)
     if tested.status is Status.OPTIMAL:
-        return f"{name} is optimal here."
+        return f"{name} is optimal{where or ' here'}."
     least = float(value / best.value - 1) if best.value else 0.0
     most = float(value / bound - 1) if bound > 0 else None
     low = percent(least).removeprefix("+")
@@ -173,7 +234,7 @@ def _cost(tested: Result, best: Result, name: str) -> str:
     else:
         span = low if low == high else f"{low.removesuffix(' %')} to {high}"
     cost = excess_phrase(tested.objective)
-    return f"{name} {cost.format(span)} the optimum."
+    return f"{name} {cost.format(span)} the optimum{where}."
 
 
 def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, str]:
@@ -191,7 +252,9 @@ def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, s
         is_best = result.value == best
         found["vs best"] = "best" if is_best else percent(float(result.value / best - 1), fill=True)
     if result.gap is not None:
-        found["gap to bound"] = percent(result.gap, fill=True)
+        found[_GAP] = found[_OWN_GAP] = percent(result.gap, fill=True)
+    if result.cover_gap is not None:
+        found[_COVER_GAP] = percent(result.cover_gap, fill=True)
     if result.class_bound is not None and result.class_gap is not None:
         claimed = "" if result.class_bound.certified else "~"
         found[_CLASS] = f"{claimed}{percent(result.class_gap, fill=True)}"

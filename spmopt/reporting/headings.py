@@ -19,7 +19,11 @@ from spmopt.reporting.quantities import percent, si
 
 def heading(instance: Instance, result: Result) -> str:
     """Return instance, machine, lowering and objective in one line."""
-    size = f"{len(instance.operations)} operations, {si(tensor_bytes(instance), 'B')} of tensors"
+    listed, inner = len(instance.operations), ""
+    if result.pieces is not None:
+        listed, on = len(result.pieces.listing.operations), result.pieces.instance
+        inner = f" in {len(on.operations):,} pieces"
+    size = f"{listed} operations{inner}, {si(tensor_bytes(instance), 'B')} of tensors"
     return (
         f"{instance.name} ({size}) on {describe(instance.machine)}; "
         f"lowering {instance.lowering}; objective {spoken(result.objective)}"

@@ -14,6 +14,7 @@ from spmopt.core.result import Result, Status, Totals
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
+from spmopt.reporting.covers import cover_words, places
 from spmopt.reporting.headings import (
     bank_names,
     heading,
@@ -103,10 +104,18 @@ def results_record(
     infeasible = any(result.status is Status.INFEASIBLE for result in results)
     return {
         "instance": instance_record(instance),
-        "results": [result_record(instance.machine, result) for result in results],
+        "results": comparison_rows(instance, results),
         "not_run": list(not_run),
         "conflict": conflict_record(unfit(instance) if infeasible else None),
     }
+
+
+def comparison_rows(instance: Instance, results: Sequence[Result]) -> list[Record]:
+    """Return the figures of results; ``of`` says whether they are of the list as given."""
+    rows = [result_record(instance.machine, result) for result in results]
+    for row, where in zip(rows, places(results), strict=False):
+        row["of"] = where
+    return rows
 
 
 def instance_record(instance: Instance) -> Record:
@@ -156,6 +165,14 @@ def result_record(machine: Machine, result: Result) -> Record:
     }
     if result.cover_bound is not None:
         record |= {"cover_bound": as_number(result.cover_bound), "cover_gap": result.cover_gap}
+    if result.pieces is not None:
+        record["cover"] = [asdict(segment) for segment in result.pieces.cover]
+    for other in result.beside:
+        record["listed" if other.pieces is None else "best_cover"] = {
+            **named_fields(other, "scheduler", "status", "gap"),
+            "value": as_number(other.value),
+            "bound": as_number(other.bound),
+        }
     if machine.banks:
         record |= named_fields(totals, "moved_bytes")
         for name in ("bank_read_bytes", "bank_write_bytes"):
@@ -264,24 +281,46 @@ def _quality(machine: Machine, result: Result) -> Iterator[Figure]:
         yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
     if result.bound is not None:
         value, unit = in_unit(result.objective, machine, result.bound)
-        note = f"on {name} in this order of operations, certified"
+        where = "in this order of operations" if result.pieces is None else "of this cover"
+        note = f"on {name} {where}, certified"
         yield Figure("bound", "bound", value, si(value, unit), unit, note)
     else:
         yield Figure("bound", "bound", None, "none")
     gap = "none" if result.gap is None else percent(result.gap)
     yield Figure("gap", "gap to bound", result.gap, gap, PART)
+    yield from _of_covers(machine, result)
+    yield Figure("status", "status", None, standing(result))
+
+
+def _of_covers(machine: Machine, result: Result) -> Iterator[Figure]:
+    """Yield the cover, the bound over all covers, and what the list as given costs."""
+    name = spoken(result.objective)
     if result.cover_bound is not None:
         value, unit = in_unit(result.objective, machine, result.cover_bound)
-        note = f"on {name} over all covers of the listing, certified"
+        note = f"on {name} over all covers, certified"
         yield Figure("cover_bound", "cover bound", value, si(value, unit), unit, note)
         gap = "none" if result.cover_gap is None else percent(result.cover_gap)
         yield Figure("cover_gap", "gap to it", result.cover_gap, gap, PART)
     if result.pieces is not None:
         cover = result.pieces.cover
-        counts = sorted({each.pieces for each in cover})
-        text = f"{len(cover)} segments, in {', '.join(map(str, counts))} pieces of the batch"
-        yield Figure("segments", "cover", len(cover), text)
-    yield Figure("status", "status", None, standing(result))
+        yield Figure("segments", "cover", len(cover), cover_words(cover))
+    yield from _beside(machine, result)
+
+
+def _beside(machine: Machine, result: Result) -> Iterator[Figure]:
+    """Yield what the list as given costs, and the best cover found."""
+    for other in result.beside:
+        if other.value is None:
+            continue
+        value, unit = in_unit(result.objective, machine, other.value)
+        over = "" if other.gap is None else f", {percent(other.gap)} over its bound"
+        key, label, what = "listed", "as listed", f"{other.scheduler} on the list as given{over}"
+        if other.pieces is not None:
+            key, label = "best_cover", "best cover"
+            what = f"{other.scheduler}: {cover_words(other.pieces.cover)}"
+        if result.value is not None and other.value:
+            what += f"; this schedule {percent(float(result.value / other.value - 1))}"
+        yield Figure(key, label, value, si(value, unit), unit, what)
 
 
 def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:

@@ -128,8 +128,10 @@ def _cover_lines(instance: Instance, pieces: Pieces) -> list[str]:
     """Say what was cut into pieces, and that it is what the graph gives."""
     listed, count = len(pieces.listing.operations), len(pieces.cover)
     most = max(segment.pieces for segment in pieces.cover)
+    bands = max(segment.bands for segment in pieces.cover)
+    up_to = f"{most:,} pieces" + (f" of up to {bands:,} bands of rows" if bands > 1 else "")
     return [
-        f"  pieces    {listed:,} operations in {count:,} segments of up to {most:,} pieces are the "
+        f"  pieces    {listed:,} operations in {count:,} segments of up to {up_to} are the "
         f"{len(instance.operations):,} of the instance, as the graph is lowered"
     ]
 

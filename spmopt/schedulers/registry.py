@@ -74,6 +74,9 @@ class SchedulerEntry:
         the others; empty for none.
     compared
         Whether it is one of a comparison that names none.
+    covers
+        Whether it chooses a cover of the listing too, starting from ``page`` on the list as given;
+        its bounds are of all covers.
     """
 
     name: str
@@ -92,6 +95,7 @@ class SchedulerEntry:
     backends: Mapping[str, str] = field(default_factory=dict)
     alone: str = ""
     compared: bool = True
+    covers: bool = False
 
     def load(self) -> Scheduler:
         """Import the callable; it is called with the options chosen."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import platform
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -15,9 +14,9 @@ from fractions import Fraction
 from time import monotonic
 from typing import Any
 
-from spmopt import __version__
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.listing import whole
 from spmopt.core.machine import Area, Bank, Energy, SpmTechnology
 from spmopt.core.objective import objective_entry
 from spmopt.core.result import Result, Status
@@ -26,7 +25,7 @@ from spmopt.schedulers.registry import BOUNDER
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
 from spmopt.search.figures import Spent
-from spmopt.search.proofs import CutPool, Least, least_of
+from spmopt.search.proofs import CutPool, Least, least_of, least_of_covers
 from spmopt.search.setup import Setup
 from spmopt.solving import compare
 from spmopt.sweeps.cases import Network
@@ -126,8 +125,7 @@ def result_of(
         (result.value, place) for place, result in enumerate(found) if result.value is not None
     ]
     best = found[min(valued)[1] if valued else 0]
-    versions = {"spmopt": __version__, "python": platform.python_version()}
-    return StoredResult(instance=instance, result=best, versions=versions)
+    return StoredResult.made_here(instance, best)
 
 
 def cut_of(stored: StoredResult, *, proved: Fraction | None = None) -> Cut | None:
@@ -137,7 +135,7 @@ def cut_of(stored: StoredResult, *, proved: Fraction | None = None) -> Cut | Non
     bound, where it was just evaluated; one that was read from a file is not to be trusted.
     """
     certificate = stored.result.certificate
-    if certificate is None:
+    if certificate is None or stored.is_in_pieces:
         return None
     try:
         return Cut.of(stored.instance, certificate, proved)
@@ -157,9 +155,14 @@ def _outcome(setup: Setup, stored: StoredResult, began: float) -> NetworkOutcome
     cut = cut_of(stored, proved=result.bound)
     if cut is not None:
         pool.put(cut)
-    least = least_of(instance, pool)
-    if result.bound is not None:
-        least = _raised(least, setup.schedule_for, result.bound)
+    bounded = result.bound
+    if result.pieces is not None:
+        listing, bounded = result.pieces.listing, result.cover_bound
+        least = least_of_covers(listing.instance(whole(listing))[0], listing)
+    else:
+        least = least_of(instance, pool)
+    if bounded is not None:
+        least = _raised(least, setup.schedule_for, bounded)
     record = {
         **({} if spent is None else asdict(spent)),
         LEAST: asdict(least.spent(instance.machine)),
@@ -167,8 +170,8 @@ def _outcome(setup: Setup, stored: StoredResult, began: float) -> NetworkOutcome
         "status": str(result.status),
         "verified": result.verified,
         "value": None if result.value is None else float(result.value),
-        "bound": None if result.bound is None else float(result.bound),
-        "gap": result.gap,
+        "bound": None if bounded is None else float(bounded),
+        "gap": result.gap if result.pieces is None else result.cover_gap,
         "unit": result.objective.unit,
         "seconds": result.solve_s,
         "seconds_checked": checked_s,
@@ -246,6 +249,7 @@ def carried(packed: bytes, instance: Instance) -> StoredResult | None:
     stored = unpacked(packed, instance.name)
     if (
         stored is None
+        or stored.is_in_pieces
         or stored.instance.operations != instance.operations
         or stored.instance.tensors != instance.tensors
     ):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from operator import le, lt
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from spmopt.core.instance import Instance
+from spmopt.core.listing import Listing
 from spmopt.core.machine import Machine
 from spmopt.core.objective import energy_objective
+from spmopt.core.operation import Mode
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_prices
 from spmopt.search.figures import Constraint, Spent
@@ -121,6 +123,37 @@ def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
         spm_read_bytes=int(line.spm_read_bytes.sum()),
         spm_write_bytes=int(line.spm_write_bytes.sum()),
         macs=int(line.macs.sum()),
+    )
+
+
+def least_of_covers(instance: Instance, listing: Listing) -> Least:
+    """Bound every legal schedule of every cover of the listing of ``instance``.
+
+    Each operation computes in some number of pieces, and no fewer cycles than in that which takes
+    the fewest; what is read first comes in once, whole or in parts, and what is kept goes out.
+    """
+    once = least_of(instance)
+    busiest = once.in_bytes + once.out_bytes
+    if instance.machine.duplex:
+        busiest = max(once.in_bytes, once.out_bytes)
+
+    def least(figure: Callable[[Mode], int]) -> int:
+        return sum(
+            min(
+                figure(modes.first) + (pieces - 1) * figure(modes.later)
+                for pieces, modes in operation.modes.items()
+            )
+            for operation in listing.operations
+        )
+
+    computing = Fraction(least(lambda mode: mode.compute_cycles))
+    return replace(
+        once,
+        cycles=max(computing, busiest / instance.machine.bytes_per_cycle),
+        traffic_bytes=Fraction(once.in_bytes + once.out_bytes),
+        spm_read_bytes=least(lambda mode: mode.spm_read_bytes),
+        spm_write_bytes=least(lambda mode: mode.spm_write_bytes),
+        macs=least(lambda mode: mode.macs),
     )
 
 

@@ -8,12 +8,20 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
+from spmopt.core.listing import listing_of
 from spmopt.hardware.settings import BANK, Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
 from spmopt.search.evaluation import cut_of, problem_of
 from spmopt.search.figures import NOT_BOUNDED, static_figures
-from spmopt.search.proofs import CutPool, ExclusionProof, dominated, excluded, least_of
+from spmopt.search.proofs import (
+    CutPool,
+    ExclusionProof,
+    dominated,
+    excluded,
+    least_of,
+    least_of_covers,
+)
 from spmopt.search.setup import Setup
 from spmopt.search.study import AS_BEFORE, NETWORKS, Schedules, is_feasible, values_of
 
@@ -127,7 +135,11 @@ class SolvedMachines:
         cuts = self._pool if setup.in_listed_order and not setup.bound_only else None
         for network in setup.networks:
             instance = candidate.instance(network)
-            spent[network.label] = least_of(instance, cuts).spent(instance.machine)
+            if setup.chooses_cover:
+                least = least_of_covers(instance, listing_of(instance))
+            else:
+                least = least_of(instance, cuts)
+            spent[network.label] = least.spent(instance.machine)
         found = setup.figures(candidate, spent)
         return {name: value for name, value in found.items() if name not in NOT_BOUNDED}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -65,6 +65,7 @@ class Setup:
         found = {name for key, name in FEATURES.items() if key in known}
         for name in self.schedulers:
             find(name).require_features(self.space.machine.features | found)
+        self._require_listings(known)
         for network in (each for each in self.networks if each.is_lowered):
             for key in (key for key in _LOWERED if key in known):
                 raise InputError(
@@ -100,6 +101,11 @@ class Setup:
             "order" not in entry.options or entry.chosen.get("order") == "listed"
             for entry in entries
         )
+
+    @property
+    def chooses_cover(self) -> bool:
+        """Whether schedules may be in pieces, so that bounds of the list as given do not hold."""
+        return any(find(name).covers for name in self.schedulers)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -151,6 +157,21 @@ class Setup:
             objectives=tuple(record["objectives"]),
             **{name: record[name] for name in _OPTIONS},
         )
+
+    def _require_listings(self, known: Collection[str]) -> None:
+        """Refuse what cannot be computed in pieces, where the scheduler would."""
+        if not self.chooses_cover:
+            return
+        for network in (each for each in self.networks if each.is_lowered):
+            raise InputError(
+                f"scheduler {self.scheduler}: the operations of {network.label} are fixed; name a "
+                "network or an ONNX file, or use page"
+            )
+        if "cores" in known:
+            raise InputError(
+                f"cores: scheduler {self.scheduler} does not divide pieces among cores; take cores "
+                "out of the space, or use page"
+            )
 
     def _require_objectives(self) -> None:
         if not self.objectives:

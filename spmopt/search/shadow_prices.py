@@ -23,7 +23,8 @@ def resource_prices_of(
 ) -> ResourcePrices | None:
     """Find them by the prices that prove the bound of a result; None where it has none.
 
-    None for banks too: the price of a byte depends on the bank.
+    None for banks too: the price of a byte depends on the bank; and for results in pieces, whose
+    prices are of their cover.
 
     Those of scratchpad and bandwidth are slopes, see :mod:`spmopt.analysis.shadow_prices`. Of
     processing elements it is a difference: the same prices, evaluated with one row more of every
@@ -35,7 +36,7 @@ def resource_prices_of(
         Prices that prove nothing about the result.
     """
     certificate = stored.result.certificate
-    if certificate is None or stored.instance.machine.banks:
+    if certificate is None or stored.instance.machine.banks or stored.is_in_pieces:
         return None
     prices, machine = ShadowPrices.of(stored.instance, certificate), stored.instance.machine
     per_pe = _per_pe(candidate, network, certificate, prices.bound)

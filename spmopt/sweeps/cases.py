@@ -20,7 +20,7 @@ from spmopt.core.order import depth_first, reordered
 from spmopt.core.table import Ints
 from spmopt.frontends import zoo
 from spmopt.frontends.networks import load_network
-from spmopt.graph.lower import lower
+from spmopt.graph.listing import lower_listed
 from spmopt.io.files import read_instance
 
 Order = bytes | None
@@ -165,7 +165,7 @@ def _base(network: Network, machine: Machine, order: Order) -> Instance:
         return reordered(listed, np.frombuffer(order, np.int64))
     if network.is_lowered:
         return replace(read_instance(Path(network.name)), machine=machine)
-    return lower(_graph(network), machine, lowering=network.lowering)
+    return lower_listed(_graph(network), machine, lowering=network.lowering)
 
 
 @lru_cache(maxsize=4)

@@ -23,6 +23,7 @@ from spmopt.verifier import bound
 _SHARE = 5
 """A solve of a curve takes at most this part of the tolerance, chords and cuts the rest."""
 _OWN = "own prices"
+_COVER, _OVER_COVERS = "cover", "prices of segments"
 _ENCLOSE = "formulations.residency.fluid", "enclosed"
 
 
@@ -176,6 +177,8 @@ class _Point:
         kind = self._search.scheduler(name).kind
         if kind is Kind.RELAXATION:
             return self._relaxation(name)
+        if self._search.scheduler(name).covers:
+            return self._cover(name)
         found = self._optimize(name) if kind is Kind.FORMULATION else self._policy(name)
         value = found.value
         if value is None:
@@ -239,11 +242,18 @@ class _Point:
             status=result.status,
             totals=result.totals,
             value=result.value,
-            bound=result.bound,
+            bound=result.cover_bound if result.pieces is not None else result.bound,
             verified=result.verified,
             solve_s=result.solve_s,
             note="; ".join(result.notes),
         )
+
+    def _cover(self, name: str) -> Finding:
+        """Choose a cover: its bound is over all covers, and those of an order are none for it."""
+        found = self._optimize(name)
+        if found.bound is None:
+            return found
+        return replace(found, order_name=_COVER, bound_from=_OVER_COVERS)
 
     def _policy(self, name: str) -> Finding:
         request = self._search.request(self._instance)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
 
 import numpy as np
 
@@ -23,17 +25,52 @@ def accesses(maps: PieceMaps) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Need:
-    """What a node accesses of a tensor: an index along the axis of ``size`` that parts cut.
+class _Along:
+    """An index along an axis of so many elements that parts cut."""
 
-    Without ``along`` it is all of it.
+    map: AxisMap
+    axis: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """What a node accesses of a tensor: indices along the axes that parts cut, None for all.
+
+    Elements are taken to be all combinations of these, which they are unless a loop is in several.
     """
 
     tensor: int
     verb: str
-    along: AxisMap | None = None
-    axis: int = 0
-    size: int = 0
+    along: tuple[_Along | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Indices:
+    """Indices in ascending order: an interval, or with gaps those ``given``."""
+
+    begin: int
+    end: int
+    given: Ints | None = None
+
+    def moved(self, by: int, size: int) -> _Indices:
+        """Return them further on, and those of an axis of ``size`` only."""
+        begin, end = max(self.begin + by, 0), min(self.end + by, size)
+        if self.given is None:
+            return _Indices(begin, max(end, begin))
+        given = self.given + by
+        return _Indices(begin, end, given[(given >= 0) & (given < size)])
+
+    def within(self, begin: int, end: int) -> int:
+        """Return how many are in an interval."""
+        if self.given is None:
+            return max(min(self.end, end) - max(self.begin, begin), 0)
+        first, last = np.searchsorted(self.given, (begin, end)).tolist()
+        return int(last - first)
+
+    def every(self) -> Ints:
+        """Return them all."""
+        return np.arange(self.begin, self.end) if self.given is None else self.given
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +88,9 @@ class _Accesses:
         self.maps = maps
         self.tensor = [part.tensor for part in maps.parts]
         self.count = Counter(self.tensor)
+        self.first = {tensor: at for at, tensor in reversed([*enumerate(self.tensor)])}
         self.needs = [self._of(node) for node in maps.nodes]
-        self._images: dict[tuple[AxisMap, tuple[int, ...]], Ints] = {}
+        self._images: dict[tuple[AxisMap, tuple[int, ...]], _Indices] = {}
 
     def _of(self, node: NodeMap) -> _Needs:
         """Return what a node accesses, each need once."""
@@ -79,10 +117,15 @@ class _Accesses:
 
     def _need(self, access: AccessMap, index: int, verb: str) -> _Need:
         value = self.maps.values[index]
-        if value.axis is None:
-            return _Need(value.tensor, verb)
-        size = value.shape[value.axis]
-        return _Need(value.tensor, verb, access.axes[value.axis], value.axis, size)
+        along: list[_Along | None] = []
+        for axis in value.axes:
+            of_axis = None if axis is None else access.axes[axis]
+            along.append(
+                None
+                if axis is None or of_axis is None
+                else _Along(of_axis, axis, value.shape[axis])
+            )
+        return _Need(value.tensor, verb, tuple(along))
 
     def missing(self, piece: PieceMap) -> Iterator[str]:
         """Say what a piece accesses without naming its part."""
@@ -107,45 +150,61 @@ class _Accesses:
         return found
 
     def _outside(self, piece: PieceMap, need: _Need, given: Sequence[int]) -> Iterator[str]:
-        """Say which index along the axis that is cut is in no part that is given."""
-        name, along = self.maps.tensors[need.tensor][0], need.along
-        if along is None:
-            yield f"{piece.name}: {need.verb} all of {name}, but names {self._named(given)}"
+        """Say which index along the axes that are cut is in no part that is given."""
+        parts = [self.maps.parts[index] for index in dict.fromkeys(given)]
+        wanted, ranges = list[_Indices](), list[list[tuple[int, int]]]()
+        named = list[tuple[int, int]]()
+        for place, share in enumerate(self.maps.parts[self.first[need.tensor]].shares):
+            along = need.along[place] if need.along else None
+            if share.of == 1:
+                continue
+            if along is not None:
+                named.append((len(wanted), along.axis))
+            wanted.append(self._indices(along, piece) if along else _Indices(0, share.of))
+            size = along.size if along else share.of
+            ranges.append([part.shares[place].of_axis(size) for part in parts])
+        # Parts have nothing in common, so that what is in them can be counted.
+        inside = (
+            prod(each.within(*span) for each, span in zip(wanted, spans, strict=True))
+            for spans in zip(*ranges, strict=True)
+        )
+        if sum(inside) == prod(each.within(each.begin, each.end) for each in wanted):
             return
-        parts = [self.maps.parts[index] for index in given]
-        ranges = [
-            (need.size * part.begin // part.of, need.size * part.end // part.of) for part in parts
-        ]
-        box, extents = piece.box, self.maps.nodes[piece.node].extents
-        if len(parts) == 1 and len(along.terms) == 1 and along.terms[0][1] == 1:
-            # An interval in an interval, which most are.
-            begin, end = box.get(along.terms[0][0]) or (0, extents[along.terms[0][0]])
-            if ranges[0][0] <= begin + along.offset and end + along.offset <= ranges[0][1]:
-                return
-        wanted = self._image(along, box, self.maps.nodes[piece.node])
-        wanted = wanted[(wanted >= 0) & (wanted < need.size)]
-        there = np.zeros(wanted.size, bool)
-        for begin, end in ranges:
-            there |= (wanted >= begin) & (wanted < end)
-        if not there.all():
-            lacking = f"index {int(wanted[~there][0])} of axis {need.axis} of {name}"
-            yield f"{piece.name}: {need.verb} {lacking}, but names {self._named(given)}"
+        name = self.maps.tensors[need.tensor][0]
+        lacking = _first_outside(wanted, [*zip(*ranges, strict=True)]) if named else []
+        what = ", ".join(f"index {lacking[at]} of axis {axis}" for at, axis in named)
+        yield (
+            f"{piece.name}: {need.verb} {what or 'all'} of {name}, but names {self._named(given)}"
+        )
 
     def _named(self, given: Sequence[int]) -> str:
         names = [self.maps.parts[index].name for index in given[:_NAMED]]
         more = ", ..." if len(given) > _NAMED else ""
         return f"{', '.join(names)}{more} only" if names else "no part of it"
 
-    def _image(self, along: AxisMap, box: Box, node: NodeMap) -> Ints:
-        """Return the indices over a box, padding among them."""
+    def _indices(self, along: _Along, piece: PieceMap) -> _Indices:
+        """Return the indices along an axis over the box of a piece, without padding."""
+        node = self.maps.nodes[piece.node]
+        found, by = self._image(along.map, piece.box, node)
+        return found.moved(by, along.size)
+
+    def _image(self, along: AxisMap, box: Box, node: NodeMap) -> tuple[_Indices, int]:
+        """Return the indices over a box moved to the origin, padding among them, and by how much.
+
+        One image serves all boxes of a size.
+        """
         ranges = [box.get(loop) or (0, node.extents[loop]) for loop, _ in along.terms]
         lengths = tuple(end - begin for begin, end in ranges)
         image = self._images.get((along, lengths))
         if image is None:
             start = {loop: (0, n) for (loop, _), n in zip(along.terms, lengths, strict=True)}
-            image = self._images[along, lengths] = along.image(start)
+            every = along.image(start)
+            first, last = int(every[0]), int(every[-1])
+            gaps = last - first + 1 > every.size
+            image = _Indices(first, last + 1, every if gaps else None)
+            self._images[along, lengths] = image
         moved = sum(c * begin for (_, c), (begin, _) in zip(along.terms, ranges, strict=True))
-        return image + moved
+        return image, moved
 
     def _within(self, piece: PieceMap, node: NodeMap) -> Iterator[str]:
         """Say what a piece uses of its own results, but has not computed or completed."""
@@ -169,7 +228,25 @@ class _Accesses:
         for made, used in zip(target.axes, access.axes, strict=True):
             if made == used or made is None or not made.loops & piece.box.keys():
                 continue
-            image = self._image(made, piece.box, node)
-            if used is None or not np.isin(self._image(used, piece.box, node), image).all():
+            image, by = self._image(made, piece.box, node)
+            if used is None:
+                return False
+            taken, further = self._image(used, piece.box, node)
+            if not np.isin(taken.every() + further, image.every() + by).all():
                 return False
         return True
+
+
+def _first_outside(
+    wanted: Sequence[_Indices], boxes: Sequence[Sequence[tuple[int, int]]]
+) -> list[int]:
+    """Return the first combination of indices that is in none of some boxes."""
+    axes = [each.every() for each in wanted]
+    there = np.zeros([each.size for each in axes], bool)
+    for box in boxes:
+        inside = (
+            (axis >= begin) & (axis < end) for axis, (begin, end) in zip(axes, box, strict=True)
+        )
+        there |= reduce(np.logical_and.outer, inside)
+    lacking = np.argwhere(~there)[0]
+    return [int(axis[at]) for axis, at in zip(axes, lacking, strict=True)]

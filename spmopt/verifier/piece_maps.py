@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -78,25 +79,36 @@ class NodeMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueMap:
-    """A value: a shape that its tensor is seen in, and the axis that its parts are parts of.
+    """A value: a shape that its tensor is seen in, and the axes that its parts are parts of.
 
-    ``tensor`` is -1 where no node uses it.
+    ``axes``: the batch, then rows; None where this shape has no such axis. ``tensor`` is -1 where
+    no node uses it.
     """
 
     shape: tuple[int, ...]
     tensor: int
-    axis: int | None
+    axes: tuple[int | None, ...]
+
+
+class Share(NamedTuple):
+    """Of ``of`` equal shares of an axis those from ``begin`` to before ``end``."""
+
+    begin: int = 0
+    end: int = 1
+    of: int = 1
+
+    def of_axis(self, size: int) -> tuple[int, int]:
+        """Return the indices along an axis, from one to before another."""
+        return size * self.begin // self.of, size * self.end // self.of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartMap:
-    """A part of a tensor: of ``of`` equal shares those from ``begin`` to before ``end``."""
+    """A part of a tensor: its shares of the axes of ``ValueMap.axes``."""
 
     name: str
     tensor: int
-    begin: int
-    end: int
-    of: int
+    shares: tuple[Share, ...]
     size_bytes: int
 
 

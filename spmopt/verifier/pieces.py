@@ -4,7 +4,7 @@
    corners, -1 where an odd number of coordinates are ends; these sums are those of the whole if and
    only if the boxes are a partition of it.
 2. What a piece reads and writes by its maps is in the parts that it names: all indices along the
-   axis that is cut, padding left out. Of other axes parts have all.
+   axes that are cut, the batch and rows, padding left out. Of other axes parts have all.
 3. A part is read after all pieces that write it, and before it is written anew; what is combined
    over a loop that is cut is added up by the pieces.
 4. The parts of a tensor have its bytes, each once.
@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import islice, product
 from math import prod
 
 from spmopt.verifier.part_order import orders
 from spmopt.verifier.piece_accesses import accesses
-from spmopt.verifier.piece_maps import NodeMap, PieceMap, PieceMaps
+from spmopt.verifier.piece_maps import NodeMap, PartMap, PieceMap, PieceMaps
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation
 
 RULE = "pieces"
@@ -37,32 +38,39 @@ def check_pieces(maps: PieceMaps) -> tuple[Violation, ...]:
 
 def _parts(maps: PieceMaps) -> Iterator[str]:
     """Parts of a tensor have all of its bytes once, in each shape that it is seen in."""
-    of_tensor: list[list[int]] = [[] for _ in maps.tensors]
-    for index, part in enumerate(maps.parts):
-        of_tensor[part.tensor].append(index)
-    for tensor, (name, size) in enumerate(maps.tensors):
-        parts = [maps.parts[index] for index in of_tensor[tensor]]
-        end, of = 0, parts[0].of if parts else 1
-        for part in sorted(parts, key=lambda each: each.begin):
-            if part.of != of or part.begin != end or part.end <= part.begin:
-                yield f"{part.name}: is not the part of {name} that follows"
-            elif part.size_bytes * of != size * (part.end - part.begin):
-                share = f"{part.end - part.begin}/{of} of the {size} of {name}"
-                yield f"{part.name}: has {part.size_bytes} bytes, not {share}"
-            end = part.end
-        if end != of or not parts:
-            yield f"{name}: its parts do not add up to it"
-    outer: dict[int, int] = {}
+    of_tensor: list[list[PartMap]] = [[] for _ in maps.tensors]
+    for part in maps.parts:
+        of_tensor[part.tensor].append(part)
+    for (name, size), parts in zip(maps.tensors, of_tensor, strict=True):
+        yield from _parts_of(name, size, parts)
+    outer: dict[tuple[int, int], int] = {}
     for value in maps.values:
-        if value.axis is None or len(of_tensor[value.tensor]) < 2:
-            continue
-        parts = [maps.parts[index] for index in of_tensor[value.tensor]]
-        before = prod(value.shape[: value.axis])
-        size, name = value.shape[value.axis], maps.tensors[value.tensor][0]
-        if outer.setdefault(value.tensor, before) != before:
-            yield f"{name}: its parts are others in the shape {value.shape} than in another"
-        if any(size * part.begin % part.of for part in parts):
-            yield f"{name}: its parts cut through elements of an axis of {size}"
+        for place, axis in enumerate(value.axes if value.tensor >= 0 else ()):
+            shares = {part.shares[place] for part in of_tensor[value.tensor]}
+            if axis is None or len(shares) < 2:
+                continue
+            before = prod(value.shape[:axis])
+            size, name = value.shape[axis], maps.tensors[value.tensor][0]
+            if outer.setdefault((value.tensor, place), before) != before:
+                yield f"{name}: its parts are others in the shape {value.shape} than in another"
+            if any(size * share.begin % share.of for share in shares):
+                yield f"{name}: its parts cut through elements of an axis of {size}"
+
+
+def _parts_of(name: str, size: int, parts: Sequence[PartMap]) -> Iterator[str]:
+    """Parts of one tensor are a partition of it."""
+    of = tuple(share.of for share in parts[0].shares) if parts else ()
+    for part in parts:
+        mine = tuple(share.of for share in part.shares)
+        if mine != of or any(not 0 <= s.begin < s.end <= s.of for s in part.shares):
+            yield f"{part.name}: is no part of {name} as the others are"
+            return
+        share = Fraction(prod(s.end - s.begin for s in part.shares), prod(of))
+        if part.size_bytes != size * share:
+            yield f"{part.name}: has {part.size_bytes} bytes, not {share} of the {size} of {name}"
+    boxes = [tuple((share.begin, share.end) for share in part.shares) for part in parts]
+    if not parts or not _partition(boxes, tuple((0, each) for each in of)):
+        yield f"{name}: its parts do not add up to it"
 
 
 def _coverage(maps: PieceMaps) -> Iterator[str]:

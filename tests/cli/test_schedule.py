@@ -35,7 +35,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
-    ran = run(f"compare {NETWORK}")
+    ran = run(f"compare {NETWORK} --pieces none")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
     assert lines[0].startswith("bert-tiny training, batch 2 (")
@@ -210,6 +210,6 @@ def test_time_limit_tolerance_and_threads_arrive(monkeypatch: pytest.MonkeyPatch
         return keeps_start(instance, request)
 
     install(monkeypatch, page=look)
-    run(f"solve {NETWORK} --time-limit 7 --tolerance 0.5 --threads 3 --objective energy")
+    run(f"solve {NETWORK} -s page --time-limit 7 --tolerance 0.5 --threads 3 --objective energy")
     assert (got[0].time_limit_s, got[0].tolerance, got[0].threads) == (7.0, 0.5, 3)
     assert got[0].objective.name == "energy"

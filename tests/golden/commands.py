@@ -26,13 +26,13 @@ COMMANDS = (
     Command("replay", "compare instances/mlp.json --json --objective replay", quick=False),
     Command(
         "training",
-        "compare resnet18 --training --batch 4 --spm 8MB --lowering panel --json",
+        "compare resnet18 --training --batch 4 --spm 8MB --lowering panel --pieces none --json",
         quick=False,
     ),
     Command(
         "energy",
         "solve mobilenetv2 --batch 2 --spm 2MB --objective energy --technology nvsim-stt "
-        "--lowering panel --json",
+        "--lowering panel --pieces none --json",
         quick=False,
     ),
     Command(

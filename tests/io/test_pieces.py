@@ -22,7 +22,7 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Result
 from spmopt.graph.training import training_graph
 from spmopt.io.files import StoredResult, decode_result, encode_result, read_result, write_result
-from spmopt.io.pieces import StoredPieces, decode_pieces, encode_pieces, loops_of
+from spmopt.io.pieces import Loop, StoredPieces, decode_pieces, encode_pieces
 from tests.graph.networks import attention, convolution, lstm
 from tests.in_pieces import of_graph, perceptron
 
@@ -68,10 +68,21 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 SEGMENTS = st.builds(
-    lambda begin, more, pieces: Segment(begin=begin, end=begin + more, pieces=pieces),
+    lambda begin, more, pieces, bands: Segment(
+        begin=begin, end=begin + more, pieces=pieces, bands=bands
+    ),
     st.integers(0, 9),
     st.integers(1, 9),
     st.integers(1, 9),
+    st.integers(1, 3),
+)
+LOOPS = st.builds(
+    Loop,
+    first=st.integers(0, 9),
+    last=st.integers(0, 9),
+    pieces=st.integers(1, 9),
+    operations=st.lists(NAMES, max_size=3).map(tuple),
+    rows=st.lists(st.lists(st.integers(0, 9), max_size=3).map(tuple), max_size=2).map(tuple),
 )
 ROWS: st.SearchStrategy[Row] = st.one_of(
     st.tuples(st.sampled_from(("grows", "holds")), st.integers(0, 9), st.integers(0, 9)),
@@ -96,19 +107,26 @@ CERTIFICATES = st.builds(
 
 
 @settings(max_examples=100, deadline=None)
-@given(graphs(), st.lists(SEGMENTS).map(tuple), st.none() | CERTIFICATES, NAMES)
+@given(
+    graphs(),
+    st.lists(SEGMENTS).map(tuple),
+    st.none() | CERTIFICATES,
+    NAMES,
+    st.lists(LOOPS, max_size=3).map(tuple),
+)
 def test_pieces_are_lossless(
     graph: Graph,
     cover: tuple[Segment, ...],
     certificate: CoverCertificate | None,
     lowering: str,
+    loops: tuple[Loop, ...],
 ) -> None:
     stored = StoredPieces(
         graph=graph,
         lowering=lowering,
         cover=cover,
         certificate=certificate,
-        loops=loops_of(cover, [str(k) for k in range(20)]),
+        loops=loops,
     )
     again = decode_pieces(json.loads(json.dumps(encode_pieces(stored))), "pieces")
     assert again == stored

@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 
 from spmopt.audit import Audit, audit, restored
+from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.listing import CoverCertificate, Pieces, Row, Segment
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.result import Result, Status
+from spmopt.core.scheduler import Request
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
-from spmopt.io.files import decode_result, encode_result
+from spmopt.io.files import StoredResult, decode_result, encode_result
 from spmopt.reporting.verification import verification_lines, verification_record
+from spmopt.solving import solve
+from spmopt.verifier.cover_bound import cover_bound
 from tests.graph.networks import convolution, mlp
 from tests.in_pieces import MACHINE, of_graph, perceptron
 
@@ -61,6 +67,60 @@ def test_true_claims_stand() -> None:
             found = audit(each.instance, each.result)
             assert found.violations == ()
             assert found.cover_bound == each.result.cover_bound
+
+
+def banded() -> StoredResult:
+    """Two convolutions in bands of rows, and what is behind them as a whole."""
+    b = GraphBuilder("rows")
+    x = b.input("x", (2, 2, 8, 4))
+    for k in range(2):
+        w = b.weight(f"w{k}", (2, 2, 3, 3))
+        x = b.add("Conv", [x, w], name=f"c{k}", pads=(1, 1, 1, 1))
+    flat = b.add("Flatten", [x], name="flat")
+    found = listing(b.finish([b.add("Gemm", [flat, b.weight("v", (64, 3))], name="y")]), MACHINE)
+    cover = (Segment(begin=0, end=2, pieces=2, bands=2), Segment(begin=2, end=3))
+    instance, _ = found.instance(cover)
+    result = solve(instance, "page", Request(threads=1))
+    given = Pieces(listing=found, cover=cover, instance=instance)
+    return StoredResult(
+        instance=instance, result=replace(result, pieces=given, status=Status.FEASIBLE)
+    )
+
+
+def test_results_in_bands_of_rows_are_stored_and_checked() -> None:
+    stored = banded()
+    document = encode_result(stored)
+    assert document["pieces"]["cover"]["bands"] == [2, 1]
+    assert document["pieces"]["loops"][0]["rows"] == [[0, 4, 8], [0, 3, 8]]
+    assert "rows" not in document["pieces"]["loops"][1]
+    assert "bands" not in encode_result(perceptron())["pieces"]["cover"]
+    again = restored(decode_result(document))
+    found = audit(again.instance, again.result)
+    assert found.violations == ()
+    text = "\n".join(verification_lines(again.instance, again.result, found))
+    assert "in 2 segments of up to 2 pieces of up to 2 bands of rows are the 9 of" in text
+    operations = list(stored.instance.operations)
+    assert operations[7].name == "c1[1][3:8]"
+    other = stored.instance.tensor_names.index("c0[0][2:4]")
+    operations[7] = replace(operations[7], reads=(other, *operations[7].reads[1:]))
+    wrong = complaints(stored.result, replace(stored.instance, operations=tuple(operations)))
+    assert any("c1[1][3:8]: reads index 1 of axis 0, index 2 of axis 2 of c0" in w for w in wrong)
+    document["pieces"]["cover"]["bands"] = [9, 1]
+    with pytest.raises(InputError, match="segment 0 to 2: c0 has no rows to compute in some"):
+        restored(decode_result(document))
+
+
+def test_a_bound_without_bands_says_nothing_of_a_cover_with_them() -> None:
+    stored = banded()
+    family = pieces(stored.result).listing.family("batch")
+    proof = CoverCertificate(family=family, objective=MAKESPAN, bits=10, prices={})
+    given = replace(pieces(stored.result), certificate=proof)
+    bound = cover_bound(given.listing, proof)
+    claimed = replace(stored.result, pieces=given, cover_bound=bound)
+    assert complaint(claimed, stored.instance) == (
+        "claim: the bound is over other covers than the schedule's: "
+        "segment 0 to 2: is in 2 bands of rows"
+    )
 
 
 def test_a_bound_over_all_covers_is_what_the_prices_prove() -> None:
@@ -213,7 +273,7 @@ def test_it_is_said_what_holds() -> None:
     record: Any = verification_record(INSTANCE, RESULT, found)
     assert record["cover_bound"] == float(RESULT.cover_bound or 0)
     assert record["cover_gap"] == RESULT.cover_gap
-    assert record["cover"][0] == {"begin": 0, "end": 7, "pieces": 4}
+    assert record["cover"][0] == {"begin": 0, "end": 7, "pieces": 4, "bands": 1}
     whole = replace(RESULT, pieces=None, cover_bound=None)
     assert "cover" not in "".join(found_of(whole)[0])
     assert "cover" not in verification_record(INSTANCE, whole, found_of(whole)[1])

@@ -42,15 +42,19 @@ def _start(maps: PieceMaps) -> Store:
 
 
 def elements_of(maps: PieceMaps, part: int) -> set[int]:
-    """The elements of a part: its share of the first value's axis."""
+    """The elements of a part: its share of each axis, of the first value that has the axis."""
     which = maps.parts[part]
     values = [v for v in maps.values if v.tensor == which.tensor]
-    cut = next((value for value in values if value.axis is not None), None)
-    if which.of == 1 or cut is None or cut.axis is None:
-        return set(range(prod(values[0].shape)))
-    inner, size = prod(cut.shape[cut.axis + 1 :]), cut.shape[cut.axis]
-    rows = range(size * which.begin // which.of, size * which.end // which.of)
-    return {k for k in range(prod(cut.shape)) if k // inner % size in rows}
+    found = set(range(prod(values[0].shape)))
+    for place, share in enumerate(which.shares):
+        for value in values:
+            axis = value.axes[place]
+            if axis is not None and share.of > 1:
+                inner, size = prod(value.shape[axis + 1 :]), value.shape[axis]
+                rows = range(size * share.begin // share.of, size * share.end // share.of)
+                found = {k for k in found if k // inner % size in rows}
+                break
+    return found
 
 
 def _run(maps: PieceMaps, node: NodeMap, box: Box, store: Store, piece: PieceMap | None) -> None:

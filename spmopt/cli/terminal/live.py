@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # it would load numpy
 
 CLAIMED = "~ as the search claims it: verified, and evaluated exactly, at the end"
 OF_CLASS = "* of the scheduler's own class of schedules only"
+OF_COVERS = "^ whatever is computed in pieces; bounds without it are of the list as given"
 _NONE = ""
 Number = Fraction | float
 Show = Callable[[Number], str]
@@ -33,13 +34,16 @@ class _Row:
     verified: bool = False
     other_order: bool = False
     class_bound: Number | None = None
+    of_covers: bool = False
+    cover_bound: Number | None = None
 
 
 @dataclass(slots=True)
 class Live:
     """How the searches of one comparison stand; news come from any thread.
 
-    ``show`` formats values; the bound is one for all that run the operations as listed.
+    ``show`` formats values; the bound is one for all that run the operations as listed. Who
+    chooses a cover has a bound of its own.
     """
 
     show: Show = str
@@ -56,11 +60,14 @@ class Live:
         with self._lock:
             row = self._row(news.scheduler)
             value, bound = news.value, news.bound
+            row.of_covers |= news.of_covers
             if value is not None and _counts((value, news.verified), (row.value, row.verified), lt):
                 row.value, row.verified = value, news.verified
                 row.other_order = news.other_order
             if bound is not None and news.of_class:
                 row.class_bound = max(bound, row.class_bound or bound)
+            elif bound is not None and news.of_covers:
+                row.cover_bound = max(bound, row.cover_bound or bound)
             elif bound is not None and _counts(
                 (bound, news.certified), (self._bound, self._certified), gt
             ):
@@ -82,7 +89,7 @@ class Live:
     def notes(self) -> list[str]:
         """Return what the marks in the rows mean."""
         text = "".join("".join(row[1:]) for row in self.rows())
-        return [note for note in (CLAIMED, OF_CLASS) if note[0] in text]
+        return [note for note in (CLAIMED, OF_CLASS, OF_COVERS) if note[0] in text]
 
     @property
     def has_schedule(self) -> bool:
@@ -95,17 +102,23 @@ class Live:
         value = _NONE
         if row.value is not None:
             value = _marked(self.show(row.value), claimed=not row.verified)
-        of_class = self._is_of_class(row)
-        bound = row.class_bound if of_class else None if row.other_order else self._bound
+        bound, mark, certified = self._bound_of(row)
         if bound is None:
             return (value, _NONE, _NONE, spent)
-        claimed = of_class or not self._certified
+        claimed = not certified
         gap = _NONE
         if row.value is not None and bound > 0:
             over = max(0.0, float(row.value) / float(bound) - 1)
             gap = _marked(percent(over, fill=True), claimed=claimed or not row.verified)
-        shown = _marked(self.show(bound), claimed=claimed) + ("*" if of_class else "")
-        return (value, shown, gap, spent)
+        return (value, _marked(self.show(bound), claimed=claimed) + mark, gap, spent)
+
+    def _bound_of(self, row: _Row) -> tuple[Number | None, str, bool]:
+        """Return the bound that a row is held against, its mark, and whether it is certain."""
+        if row.of_covers:
+            return row.cover_bound, OF_COVERS[0], False
+        if self._is_of_class(row):
+            return row.class_bound, OF_CLASS[0], False
+        return None if row.other_order else self._bound, "", self._certified
 
     def _is_of_class(self, row: _Row) -> bool:
         """The bound of a class is shown where it says more, until the other one is certain."""

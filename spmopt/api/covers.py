@@ -1,0 +1,177 @@
+"""What is computed in pieces: which covers are chosen from, or one that is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.core.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from spmopt.core.instance import Instance
+    from spmopt.core.listing import Pieces, Segment
+    from spmopt.core.objective import Objective
+    from spmopt.core.result import Result
+    from spmopt.core.scheduler import Policy, Request
+    from spmopt.schedulers.registry import SchedulerEntry
+
+CHOOSER, LISTER = "pieces", "page"
+"""Who chooses a cover, and who schedules the list as given, or a cover that is given."""
+
+
+def usual_pieces(instance: Instance, objective: str | Objective) -> tuple[str, str]:
+    """Return the covers that the command line chooses from, and a note where these are none."""
+    from spmopt.core.listing import listing_of
+    from spmopt.core.objective import objective_named
+    from spmopt.schedulers.registry import find
+
+    if instance.listed is None:
+        return "none", ""
+    entry, features = find(CHOOSER), instance.machine.features
+    if not entry.takes_features(features):
+        return "none", ""
+    if not entry.takes(objective_named(objective, instance.machine)):
+        return "none", ""
+    try:
+        listing = listing_of(instance)
+    except InputError as error:
+        return "none", f"nothing is computed in pieces: {error}"
+    if all(len(operation.modes) == 1 for operation in listing.operations):
+        return "none", "nothing is computed in pieces: no operation can be cut along the batch"
+    return "all", ""
+
+
+def require_pieces(pieces: str | None) -> None:
+    """Raise :class:`InputError` unless ``pieces`` names covers."""
+    from spmopt.core.listing import FAMILIES
+
+    if pieces is not None and pieces not in FAMILIES:
+        raise unknown("choice for pieces", pieces, FAMILIES)
+
+
+def solver(
+    scheduler: str | SchedulerEntry | Policy | None,
+    pieces: str | None,
+    cover: object | None,
+) -> SchedulerEntry:
+    """Return who schedules, by what was asked for.
+
+    Raises
+    ------
+    InputError
+        The scheduler does not go with ``pieces`` or ``cover``.
+    """
+    from spmopt.schedulers.registry import Kind, find
+
+    require_pieces(pieces)
+    by_choice = pieces not in (None, "none") and cover is None
+    entry = find((CHOOSER if by_choice else LISTER) if scheduler is None else scheduler)
+    if entry.covers:
+        if cover is not None:
+            raise InputError(
+                f"cover: scheduler {entry.name} chooses one itself; name another scheduler, as page"
+            )
+        return _of_family(entry, pieces)
+    if by_choice:
+        raise InputError(
+            f"pieces {pieces}: scheduler {entry.name} takes the list as given; use scheduler "
+            f"{CHOOSER}, or compare"
+        )
+    if cover is not None and entry.kind is Kind.RELAXATION:
+        raise InputError(f"cover: scheduler {entry.name} gives a bound, no schedule; name another")
+    return entry
+
+
+def with_chooser(
+    entries: dict[str, SchedulerEntry], pieces: str | None, cover: object | None
+) -> dict[str, SchedulerEntry]:
+    """Return schedulers of a comparison, with who chooses a cover, or bounds all of them."""
+    from spmopt.schedulers.registry import find
+
+    require_pieces(pieces)
+    found = {}
+    for entry in entries.values():
+        chosen = _of_family(entry, pieces) if entry.covers else entry
+        found[chosen.name] = chosen
+    wanted = cover is not None or pieces not in (None, "none")
+    if wanted and not any(entry.covers for entry in found.values()):
+        chosen = _of_family(find(CHOOSER), pieces)
+        found[chosen.name] = chosen
+    return found
+
+
+def _of_family(entry: SchedulerEntry, pieces: str | None) -> SchedulerEntry:
+    """Return who chooses a cover, from those asked for."""
+    if pieces is None or pieces == "all":
+        return entry
+    if entry.chosen:
+        raise InputError(f"pieces {pieces}: scheduler {entry.name} says so itself; give one")
+    return entry.choose({"family": pieces})
+
+
+def given_pieces(
+    instance: Instance, cover: str | Path | Sequence[Segment], pieces: str | None
+) -> Pieces:
+    """Return a cover that is given, and its instance.
+
+    Raises
+    ------
+    InputError
+        It is no cover of the instance's listing, or none of those that are asked for.
+    """
+    from spmopt.core.listing import Pieces, listing_of
+    from spmopt.io.covers import read_cover, require_cover
+
+    listing = listing_of(instance)
+    if isinstance(cover, str | Path):
+        segments = read_cover(Path(cover), listing)
+    else:
+        segments = require_cover(cover, listing)
+    outside = listing.outside(listing.family(pieces or "all"), segments)
+    if outside:
+        raise InputError(f"cover: {outside}, which is none of --pieces {pieces}")
+    return Pieces(listing=listing, cover=segments, instance=listing.instance(segments)[0])
+
+
+def on_covers(
+    results: Sequence[Result],
+    entries: Sequence[SchedulerEntry],
+    request: Request,
+    given: Pieces | None,
+) -> list[Result]:
+    """Return results of the list as given, of a cover that is given or the best one, and of it.
+
+    Parameters
+    ----------
+    results
+        Of ``entries``, on the list as given; of who chooses a cover, of that.
+    given
+        A cover; without it policies are run on the best cover found.
+    """
+    from spmopt.schedulers.registry import Kind
+    from spmopt.solving import compare_on
+    from spmopt.solving.records import Bound
+
+    pairs = list(zip(results, entries, strict=False))
+    listed = [result for result, entry in pairs if not entry.covers]
+    chosen = [result for result, entry in pairs if entry.covers]
+    best = next((each for each in chosen if each.pieces is not None), None)
+    if best is None or best.pieces is None or request.stop():
+        return [*listed, *chosen]
+    if given is not None:
+        able = [e for _, e in pairs if not e.covers and e.kind is not Kind.RELAXATION]
+        pieces = replace(given, certificate=best.pieces.certificate)
+        found = compare_on(pieces, able, request, of_covers=best.cover_bound)
+        beside = (*best.beside, best)
+        return [*listed, *(replace(each, beside=beside) for each in found), *chosen]
+    able = [entry for _, entry in pairs if entry.kind is Kind.POLICY]
+    if not able or all(segment.pieces == 1 for segment in best.pieces.cover):
+        return [*listed, *chosen]
+    bound = None
+    if best.bound is not None and best.certificate is not None:
+        bound = Bound(value=best.bound, certificate=best.certificate)
+    of_covers = best.cover_bound
+    found = compare_on(best.pieces, able, request, bound=bound, of_covers=of_covers)
+    return [*listed, *found, *chosen]

@@ -1,0 +1,113 @@
+"""Tensors in parts, and pieces of operations on them: what the instance of a cover is made of.
+
+Part ``k`` of a tensor that is cut along the batch is called ``t[k]``; of its rows [a, b), where
+these are cut too, ``t[k][a:b]``. Operations are called likewise, by the rows of their results.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from math import lcm
+from typing import TYPE_CHECKING
+
+from spmopt.core.operation import Mode, Operation
+
+if TYPE_CHECKING:  # which makes an instance of what is here
+    from spmopt.core.instance import Tensor
+    from spmopt.core.listing import Cover, ListedOperation, Listing, Origin, Segment
+
+
+class Parts:
+    """Tensors in parts, and pieces of operations on them.
+
+    Parts stand in the order of the tensors, of their pieces of the batch, and of their rows.
+    """
+
+    def __init__(self, listing: Listing, cover: Cover) -> None:
+        self.listing = listing
+        self.count = [1] * len(listing.tensors)
+        cuts: list[set[int]] = [set() for _ in listing.tensors]
+        for segment in cover:
+            for operation in listing.operations[segment.begin : segment.end]:
+                for tensor in operation.cut:
+                    self.count[tensor] = lcm(self.count[tensor], segment.pieces)
+            if segment.bands > 1:
+                for tensor, border in _rows(listing, segment):
+                    cuts[tensor].add(border)
+        self.rows = [sorted(each) if len(each) > 2 else [] for each in cuts]
+        """Borders of parts, where rows are cut."""
+        each = [
+            count * max(len(rows) - 1, 1) for count, rows in zip(self.count, self.rows, strict=True)
+        ]
+        self.first = [0, *accumulate(each)]
+        self.tensors = [part for tensor in range(len(each)) for part in self._parts(tensor)]
+
+    def _parts(self, tensor: int) -> Iterator[Tensor]:
+        """Yield the parts of a tensor."""
+        whole, count, rows = self.listing.tensors[tensor], self.count[tensor], self.rows[tensor]
+        for part in range(count):
+            name = f"{whole.name}[{part}]" if count > 1 else whole.name
+            if not rows:
+                yield replace(whole, name=name, size_bytes=whole.size_bytes // count)
+            row = whole.size_bytes // (count * rows[-1]) if rows else 0
+            for begin, end in pairwise(rows):
+                size = row * (end - begin)
+                yield replace(whole, name=f"{name}[{begin}:{end}]", size_bytes=size)
+
+    def operation(self, origin: Origin) -> Operation:
+        """Return a piece of an operation."""
+        listed = self.listing.operations[origin.operation]
+        mode, reads = self._mode(origin, listed), listed.reads_of(origin.piece)
+        parts = {t: self._used(t, origin, listed) for t in listed.uses(origin.piece)}
+        operands = tuple(
+            operand
+            for mine, operand in zip(parts.values(), mode.operands, strict=True)
+            for _ in mine
+        )
+        same = len(operands) == len(mode.operands)
+        name = f"{listed.name}[{origin.piece}]" if origin.pieces > 1 else listed.name
+        return Operation(
+            name=name if origin.rows is None else f"{name}[{origin.rows[0]}:{origin.rows[1]}]",
+            reads=tuple(part for t in reads for part in parts[t]),
+            writes=tuple(part for t in listed.writes for part in parts[t]),
+            modes=(mode if same else replace(mode, operands=operands),),
+            kind=listed.kind,
+        )
+
+    def _mode(self, origin: Origin, listed: ListedOperation) -> Mode:
+        if origin.rows is not None and self.listing.band_mode is not None:
+            return self.listing.band_mode(origin.operation, *origin.rows)
+        modes = listed.modes[origin.pieces]
+        return modes.later if origin.piece else modes.first
+
+    def _used(self, tensor: int, origin: Origin, listed: ListedOperation) -> list[int]:
+        """Return the parts of a tensor that a piece uses: all of one that is whole to it."""
+        first, count, rows = self.first[tensor], self.count[tensor], self.rows[tensor]
+        inner = max(len(rows) - 1, 1)
+        begin, end = 0, count
+        if tensor in listed.cut and origin.pieces > 1:
+            each = count // origin.pieces
+            begin, end = origin.piece * each, (origin.piece + 1) * each
+        if not rows or origin.rows is None or listed.rows is None:
+            return list(range(first + begin * inner, first + end * inner))
+        window = listed.rows.windows.get(tensor)
+        low, high = (
+            (rows[0], rows[-1]) if window is None else window.rows(*origin.rows, listed.rows.count)
+        )
+        within = range(bisect_left(rows, low), bisect_left(rows, high))
+        return [first + part * inner + row for part in range(begin, end) for row in within]
+
+
+def _rows(listing: Listing, segment: Segment) -> Iterator[tuple[int, int]]:
+    """Yield tensors and rows at which operations of a segment begin or end to use them."""
+    operations = listing.operations[segment.begin : segment.end]
+    for operation, bands in zip(operations, listing.borders(segment), strict=True):
+        if operation.rows is None:
+            continue
+        for tensor, window in operation.rows.windows.items():
+            for begin, end in pairwise(bands):
+                for border in window.rows(begin, end, operation.rows.count):
+                    yield tensor, border

@@ -1,0 +1,183 @@
+"""Rows of feature maps: the axis along which operators on one piece of the batch are cut once more.
+
+An axis of what a node writes that is a loop of it is linked to the axes of its operands whose index
+has this loop in it, alone (the same rows) or with others (a window that slides over the rows). Of
+the axes that are linked so, those are rows along which windows slide in most nodes; of several
+equal ones the first, which of images is the height.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from networkx.utils import UnionFind
+
+from spmopt.core.bands import Window
+from spmopt.core.graph import Node
+from spmopt.graph import operators
+from spmopt.graph.axes import Axis, LinkedAxes, names_of
+from spmopt.graph.operators.loops import Access, Index, LoopNest
+from spmopt.graph.operators.spec import Style
+
+
+@dataclass(frozen=True, slots=True)
+class RowCut:
+    """How a node is cut into bands of rows.
+
+    ``axes`` and ``windows`` are of its inputs, then of its outputs; None of what is whole to each
+    band.
+    """
+
+    loop: str
+    count: int
+    axes: tuple[int | None, ...]
+    windows: tuple[Window | None, ...]
+
+
+class RowAxes:
+    """The axes of a graph's values that are rows, beside those of the batch."""
+
+    def __init__(self, axes: LinkedAxes) -> None:
+        self.axes, self.graph = axes, axes.graph
+        self._links: UnionFind[Axis] = UnionFind()
+        for node in self.graph.nodes:
+            for linked in self._linked(node):
+                self._links.union(*linked)
+
+    @cached_property
+    def rows(self) -> Axis | None:
+        """What stands for the axes that are rows; None where no windows slide."""
+        slides = Counter[Axis]()
+        first: dict[Axis, int] = {}
+        for node in self.graph.nodes:
+            for axis in {self._links[each] for each in self._slid(node)}:
+                cut = self._cut(node, axis)
+                slides[axis] += cut is not None
+                if cut is not None:
+                    first.setdefault(axis, cut.axes[-1] or 0)
+        best = max(slides, key=lambda axis: (slides[axis], -first.get(axis, 0)), default=None)
+        return best if best is not None and slides[best] else None
+
+    def axis(self, value: int) -> int | None:
+        """Return the axis of a value that is rows, if one is."""
+        return None if self.rows is None else self._axis(value, self.rows)
+
+    def layout(self, value: int) -> tuple[int, int] | None:
+        """Return how many rows of a value stand in how many places, if it has rows."""
+        axis, shape = self.axis(value), self.graph.values[value].shape
+        return None if axis is None else (prod(shape[:axis]), shape[axis])
+
+    def cut(self, node: Node) -> RowCut | None:
+        """Return how a node is cut into bands of rows; None where it cannot be."""
+        return None if self.rows is None else self._cut(node, self.rows)
+
+    def _axis(self, value: int, of: Axis) -> int | None:
+        rank = len(self.graph.values[value].shape)
+        batch = self.axes.axis(value, self.axes.batch)
+        found = [axis for axis in range(rank) if self._links[value, axis] == of]
+        return found[0] if len(found) == 1 and batch not in (None, found[0]) else None
+
+    def _linked(self, node: Node) -> Iterator[Sequence[Axis]]:
+        """Return axes that a node links, one set after another."""
+        values = self.graph.values
+        if operators.lookup(node.operator).style is Style.VIEW:
+            source, result = node.inputs[0], node.outputs[0]
+            one, other = values[source].shape, values[result].shape
+            for axis in range(min(len(one), len(other))):
+                if one[axis] == other[axis] and prod(one[:axis]) == prod(other[:axis]):
+                    yield (source, axis), (result, axis)
+            return
+        nest = self.axes.nest(node)
+        for loop in self._loops(node, nest):
+            yield [axis for axis, _ in self._along(node, nest, loop)]
+
+    def _loops(self, node: Node, nest: LoopNest) -> list[str]:
+        """Return the loops that are an axis of each result with a batch."""
+        plain = [
+            {index.loop for index in access.axes if index is not None}
+            for k, value in enumerate(node.outputs)
+            if self.axes.axis(value, self.axes.batch) is not None
+            for access in nest.accesses(f"y{k}")
+        ]
+        common = set.intersection(*plain) if plain else set()
+        return sorted(loop for loop in common if loop is not None)
+
+    def _along(self, node: Node, nest: LoopNest, loop: str) -> Iterator[tuple[Axis, Index]]:
+        """Yield the axes of operands with a batch whose index has a loop in it."""
+        for name, value in zip(names_of(node), (*node.inputs, *node.outputs), strict=True):
+            batch = self.axes.axis(value, self.axes.batch)
+            for access in nest.accesses(name) if batch is not None else []:
+                for axis, index in enumerate(access.axes):
+                    if index is not None and axis != batch and dict(index.terms).get(loop, 0) > 0:
+                        yield (value, axis), index
+
+    def _slid(self, node: Node) -> Iterator[Axis]:
+        """Yield the axes over which windows of a node slide."""
+        if operators.lookup(node.operator).style is Style.VIEW:
+            return
+        nest = self.axes.nest(node)
+        for loop in self._loops(node, nest):
+            for axis, index in self._along(node, nest, loop):
+                if index.loop is None:
+                    yield axis
+
+    def _cut(self, node: Node, of: Axis) -> RowCut | None:
+        """Return how a node is cut along a class of axes."""
+        nest, batch = self.axes.nest(node), self.axes.cut(node, self.axes.batch)
+        loops = [
+            loop
+            for loop in (self._loops(node, nest) if batch is not None else [])
+            if any(self._links[axis] == of for axis, _ in self._along(node, nest, loop))
+        ]
+        if len(loops) != 1 or not nest.can_cut(loops[0]) or {*node.inputs} & {*node.outputs}:
+            return None
+        (loop,) = loops
+        axes, windows = list[int | None](), list[Window | None]()
+        for name, value in zip(names_of(node), (*node.inputs, *node.outputs), strict=True):
+            accesses = nest.accesses(name)
+            if not any(loop in access.loops for access in accesses):
+                axes.append(None)
+                windows.append(None)
+                continue
+            axis = self._axis(value, of)
+            size = 0 if axis is None else self.graph.values[value].shape[axis]
+            window = _window(nest, accesses, loop, axis, size)
+            if window is None:
+                return None
+            axes.append(axis)
+            windows.append(window)
+        results = windows[len(node.inputs) :]
+        if any(each != Window(size=nest.extents[loop]) for each in results):
+            return None
+        return RowCut(loop, nest.extents[loop], tuple(axes), tuple(windows))
+
+
+def _window(
+    nest: LoopNest, accesses: Sequence[Access], loop: str, axis: int | None, size: int
+) -> Window | None:
+    """Return the rows that accesses take for those of a loop; None if they are no window."""
+    found = set[tuple[int, int, int]]()
+    for access in accesses:
+        if axis is None or any(
+            index is not None and any(name == loop for name, _ in index.terms)
+            for place, index in enumerate(access.axes)
+            if place != axis
+        ):
+            return None
+        index = access.axes[axis]
+        stride = 0 if index is None else dict(index.terms).get(loop, 0)
+        if index is None or stride < 1:
+            return None
+        reach = [c * (nest.extents[name] - 1) for name, c in index.terms if name != loop]
+        low = index.offset + sum(min(each, 0) for each in reach)
+        found.add((stride, low, index.offset + sum(max(each, 0) for each in reach) + 1))
+    (stride, *_), *others = found
+    if any(other[0] != stride for other in others):
+        return None
+    first = min(low for _, low, _ in found)
+    end = max(high for _, _, high in found)
+    return Window(size=size, stride=stride, first=first, span=end - first)

@@ -1,0 +1,67 @@
+"""Results of the list as given beside those of covers: where each stands, and what covers are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spmopt.core.listing import Cover, Pieces
+from spmopt.core.result import Result, Status, is_optimal
+
+LISTED, BEST, GIVEN = "list as given", "best cover found", "given cover"
+"""What schedules are of."""
+OVER_COVERS = " over all covers"
+
+
+def place(result: Result) -> str:
+    """Return what a schedule is of."""
+    if result.pieces is None:
+        return LISTED
+    return GIVEN if any(other.pieces is not None for other in result.beside) else BEST
+
+
+def places(results: Sequence[Result]) -> list[str]:
+    """Return what schedules are of; nothing where all are of the list as given."""
+    found = [place(result) for result in results]
+    return found if any(each != LISTED for each in found) else []
+
+
+def over_covers(result: Result) -> Result:
+    """Return a result as one of all covers: its bound is theirs."""
+    gap, tolerance = result.cover_gap, result.tolerance or 0.0
+    status = Status.OPTIMAL if is_optimal(gap, tolerance) else Status.FEASIBLE
+    return replace(result, bound=result.cover_bound, status=status)
+
+
+def cover_words(cover: Cover) -> str:
+    """Return the number of segments and of their pieces in words."""
+    counts = sorted({each.pieces for each in cover})
+    segments = "1 segment" if len(cover) == 1 else f"{len(cover)} segments"
+    if counts == [1]:
+        return f"{segments}, whole"
+    bands = sorted({each.bands for each in cover} - {1})
+    of_rows = f", these in {_listed(bands)} bands of rows" if bands else ""
+    return f"{segments}, in {_listed(counts)} pieces of the batch{of_rows}"
+
+
+def family_words(pieces: Pieces) -> str:
+    """Say what the covers are that a bound is over."""
+    proof = pieces.certificate
+    if proof is None:
+        return ""
+    several = proof.family.pieces[1:]
+    if not several:
+        return f"Covers ({proof.family.name}): the list as given."
+    products = {None: "", 1: " of one matrix product at most"}.get(
+        proof.family.most_products, f" of at most {proof.family.most_products} matrix products"
+    )
+    return (
+        f"Covers ({proof.family.name}): the list in its order, cut into segments anywhere; each "
+        f"whole, or{products} in {_listed(several, 'or')} pieces of the batch, one piece "
+        "through all of a segment before the next."
+    )
+
+
+def _listed(numbers: Sequence[int], last: str = "and") -> str:
+    texts = [str(number) for number in numbers]
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if len(texts) > 1 else "".join(texts)

@@ -1,0 +1,81 @@
+"""Random small networks of feature maps: windows of all kinds, joins, and what has no rows."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from spmopt.core.graph import Attribute, Graph
+from spmopt.core.listing import Cover, Listing, Segment
+from spmopt.graph.build import GraphBuilder
+
+CHANNELS = 2
+KINDS = ("Conv", "depthwise", "MaxPool", "AveragePool", "Relu", "Add", "Concat", "scale", "norm")
+
+
+@st.composite
+def feature_maps(draw: st.DrawFn, *, most: int = 6, height: int = 12, width: int = 3) -> Graph:
+    """Up to ``most`` operations on images of two channels."""
+    b = GraphBuilder("maps")
+    batch = draw(st.integers(1, 2))
+    x = b.input("x", (batch, CHANNELS, draw(st.integers(2, height)), width))
+    made = [x]
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=most))
+    for k, kind in enumerate(kinds):
+        x = draw(st.sampled_from(made[-2:]))
+        alike = [y for y in made if b.shape(y) == b.shape(x)]
+        name = f"{kind}{k}"
+        if kind in ("Conv", "depthwise", "MaxPool", "AveragePool"):
+            y = _window(draw, b, x, kind, name)
+        elif kind == "Add":
+            y = b.add("Add", [x, draw(st.sampled_from(alike))], name=name)
+        elif kind == "Concat":
+            joined = b.add("Concat", [x, draw(st.sampled_from(alike))], name=name, axis=1)
+            w = b.weight(f"{name}.w", (CHANNELS, 2 * CHANNELS, 1, 1))
+            y = b.add("Conv", [joined, w], name=f"{name}.conv")
+        elif kind == "scale":
+            mean = b.add("GlobalAveragePool", [x], name=f"{name}.mean")
+            y = b.add("Mul", [x, mean], name=name)
+        elif kind == "norm":
+            extra = [b.weight(f"{name}.{t}", (CHANNELS,)) for t in ("s", "b", "m", "v")]
+            y = b.add("BatchNormalization", [x, *extra], name=name)
+        else:
+            y = b.add(kind, [x], name=name)
+        made.append(y)
+    return b.finish([made[-1]])
+
+
+def _window(draw: st.DrawFn, b: GraphBuilder, x: int, kind: str, name: str) -> int:
+    """Add a window that slides over rows, and over columns by one."""
+    kernel, strides = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    dilations = 1 if kind == "AveragePool" else draw(st.integers(1, 2))
+    rows = b.shape(x)[2]
+    before = draw(st.integers(0, kernel - 1))
+    after = max(draw(st.integers(0, kernel - 1)), (kernel - 1) * dilations + 1 - rows - before)
+    if after >= kernel:  # more padding than there are rows
+        kernel, before, after = 1, 0, 0
+    slides: dict[str, Attribute] = {"strides": (strides, 1), "pads": (before, 0, after, 0)}
+    if kind != "AveragePool":
+        slides["dilations"] = (dilations, 1)
+    if kind.endswith("Pool"):
+        return b.add(kind, [x], name=name, kernel_shape=(kernel, 1), **slides)
+    group = CHANNELS if kind == "depthwise" else 1
+    w = b.weight(f"{name}.w", (CHANNELS, CHANNELS // group, kernel, 1))
+    return b.add("Conv", [x, w], name=name, group=group, **slides)
+
+
+@st.composite
+def banded(draw: st.DrawFn, found: Listing, *, bands: tuple[int, ...] = (1, 2, 3, 4)) -> Cover:
+    """A cover of a listing, with bands where there can be."""
+    cover, at, count = list[Segment](), 0, len(found.operations)
+    while at < count:
+        every = (
+            Segment(begin=at, end=end, pieces=pieces, bands=each)
+            for end in range(at + 1, count + 1)
+            for pieces in {1, found.batch}
+            for each in (bands if pieces == found.batch else (1,))
+        )
+        ways = [segment for segment in every if not found.obstacle(segment)]
+        cut = [segment for segment in ways if segment.bands > 1]
+        cover.append(draw(st.sampled_from(cut or ways)))
+        at = cover[-1].end
+    return tuple(cover)

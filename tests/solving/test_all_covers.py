@@ -1,0 +1,83 @@
+"""Of a small listing the scheduler of pieces finds the best cover of each family, and no less."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from spmopt.audit import audit
+from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.listing import FAMILIES, Cover, Listing, Segment
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.result import Status
+from spmopt.core.scheduler import Request
+from spmopt.solving import solve
+from tests.formulations.covers.random_listing import covers, random_listing
+
+OBJECTIVES = ("time", "traffic", "energy")
+
+
+def instance_of(listed: Listing) -> Instance:
+    """Return the list as given, which knows its listing."""
+    whole = (Segment(begin=0, end=len(listed.operations)),)
+    return replace(listed.instance(whole)[0], listed=lambda machine: listed)
+
+
+def values(listed: Listing, objective: Objective) -> dict[Cover, float]:
+    """Return what ``page`` finds for every cover that fits."""
+    found = {}
+    for cover in covers(listed):
+        result = solve(listed.instance(cover)[0], "page", asked(objective))
+        if result.value is not None:
+            found[cover] = float(result.value)
+    return found
+
+
+def asked(objective: Objective) -> Request:
+    return Request(objective=objective, tolerance=0.0, time_limit_s=60.0, threads=1)
+
+
+def compared(seed: int) -> int:
+    """Check one listing, all families; return how many had a cover that fits."""
+    listed = random_listing(seed, most=3)
+    objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+    every, done = values(listed, objective), 0
+    for name in FAMILIES:
+        family = listed.family(name)
+        known = [v for cover, v in every.items() if not listed.outside(family, cover)]
+        instance = instance_of(listed)
+        try:
+            result = solve(instance, f"pieces:family={name}", asked(objective))
+        except (InfeasibleError, ScheduleError):
+            assert not known, (seed, name)
+            continue
+        if result.status is Status.INFEASIBLE:
+            assert not known, (seed, name)
+            continue
+        assert known, (seed, name)
+        assert result.value is not None
+        assert result.cover_bound is not None
+        assert result.pieces is not None
+        slack = 1e-9 * min(known) + 1e-18
+        assert float(result.value) <= min(known) + slack, (seed, name)
+        assert float(result.cover_bound) <= min(known) + slack, (seed, name)
+        wrong = [
+            each.message
+            for each in audit(result.pieces.instance, result).violations
+            if "without a graph" not in each.message
+        ]
+        assert wrong == [], (seed, name)
+        done += 1
+    return done
+
+
+@pytest.mark.parametrize("seed", [400, 401, *range(403, 412)])
+def test_it_finds_the_best_of_all_covers_of_a_family(seed: int) -> None:
+    compared(seed)
+
+
+def test_most_listings_have_covers_that_fit() -> None:
+    found = [compared(seed) for seed in (400, 405, 410)]
+    assert sum(found) > 4

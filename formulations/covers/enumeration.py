@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
 import numpy as np
@@ -13,7 +13,9 @@ from spmopt.core.listing import Cover, Segment
 _Segments = tuple[Segment, ...]
 
 
-def by_value(table: Floats, pieces: Sequence[int]) -> Iterator[tuple[float, Cover]]:
+def by_value(
+    table: Floats, make: Callable[[int, int, int], Segment]
+) -> Iterator[tuple[float, Cover]]:
     """Yield covers and the sums of their segments' values, in ascending order of these.
 
     Best first: what is known of a beginning is its sum and the least that can follow.
@@ -22,6 +24,8 @@ def by_value(table: Floats, pieces: Sequence[int]) -> Iterator[tuple[float, Cove
     ----------
     table : (n + 1, p, n + 1)
         Values of segments, by end, number of pieces and begin.
+    make
+        Of begin, end and number of pieces, its place in the table.
     """
     count = len(table) - 1
     rest = np.full(count + 1, np.inf)
@@ -38,7 +42,7 @@ def by_value(table: Floats, pieces: Sequence[int]) -> Iterator[tuple[float, Cove
         ends, ways = np.nonzero(np.isfinite(table[:, :, at] + rest[:, None]))
         for end, way in zip(ends.tolist(), ways.tolist(), strict=True):
             value = sum_ + float(table[end, way, at])
-            segment = Segment(begin=at, end=end, pieces=pieces[way])
+            segment = make(at, end, way)
             number += 1
             both = value + float(rest[end])
             heappush(waiting, (both, number, value, end, (*cover, segment)))

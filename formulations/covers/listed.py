@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.solver.program import Floats
+from spmopt.core.banded import Banded, followed
 from spmopt.core.listing import Family, Listing, Segment
 from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
@@ -41,7 +42,7 @@ class Use:
 
 
 class Listed:
-    """A listing, in the order in which segments see it.
+    """A listing, with modes for bands of rows, in the order in which segments see it.
 
     ``family``: of covers, by default of all.
 
@@ -54,8 +55,9 @@ class Listed:
     def __init__(
         self, listing: Listing, objective: Objective, family: Family | None = None
     ) -> None:
-        self.listing, self.objective = listing, objective
         self.family = listing.family() if family is None else family
+        self.banded = Banded(listing, self.family.bands)
+        self.listing, self.objective = self.banded.listing, objective
         machine = listing.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.bytes_per_cycle = float(machine.bytes_per_cycle)
@@ -142,8 +144,22 @@ class Listed:
 
     @property
     def pieces(self) -> list[int]:
-        """All numbers of pieces."""
-        return list(self.family.pieces)
+        """All numbers of pieces, bands among them: those of more than the batch has."""
+        return self.family.counts(self.listing.batch)
+
+    def segment(self, begin: int, end: int, way: int) -> Segment:
+        """Return the segment in as many pieces as ``pieces`` has at ``way``."""
+        numbers, count = self.family.pieces, self.pieces[way]
+        if way < len(numbers):
+            return Segment(begin=begin, end=end, pieces=count)
+        batch = self.listing.batch
+        return Segment(begin=begin, end=end, pieces=batch, bands=count // batch)
+
+    def of_bands(self, segment: Segment) -> tuple[Listed, Segment]:
+        """Return a listing that has a segment of bands as one of pieces, and that segment."""
+        listing, found = followed(self.listing, segment)
+        pieces = Family(name=self.family.name, pieces=(1, found.pieces))
+        return Listed(listing, self.objective, pieces), found
 
     def allows(self, segment: Segment) -> bool:
         """Return whether a segment is one of the listing, in a cover of the family."""

@@ -1,4 +1,4 @@
-"""Covers next to one: a border taken out, put in or moved, or another number of pieces."""
+"""Covers next to one: a border taken out, put in or moved, or another number of pieces or bands."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def neighbors(search: CoverSearch, cover: Cover) -> Iterator[Cover]:
 
 def _moves(search: CoverSearch, cover: Cover) -> Iterator[tuple[Cover, Cover]]:
     """Yield what may stand for some segments in a row, and these."""
-    borders, numbers = search.borders, search.listed.pieces
+    borders, listed = search.borders, search.listed
 
     def legal(*segments: Segment) -> bool:
-        return all(map(search.listed.allows, segments))
+        return all(map(listed.allows, segments))
 
     for each in cover:
-        for pieces in numbers:
-            other = replace(each, pieces=pieces)
-            if pieces != each.pieces and legal(other):
+        for way in range(len(listed.pieces)):
+            other = listed.segment(each.begin, each.end, way)
+            if other != each and legal(other):
                 yield (other,), (each,)
         at = bisect_left(borders, each.begin + 1), bisect_left(borders, each.end)
         for border in borders[at[0] : at[1]]:
@@ -41,8 +41,7 @@ def _moves(search: CoverSearch, cover: Cover) -> Iterator[tuple[Cover, Cover]]:
             if legal(*parts):
                 yield parts, (each,)
     for one, two in pairwise(cover):
-        for pieces in {one.pieces, two.pieces}:
-            merged = Segment(begin=one.begin, end=two.end, pieces=pieces)
+        for merged in {replace(one, end=two.end), replace(two, begin=one.begin)}:
             if legal(merged):
                 yield (merged,), (one, two)
         place = bisect_left(borders, one.end)

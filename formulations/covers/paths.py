@@ -77,7 +77,7 @@ class SegmentArcs:
         """
         every = list(range(self.listed.count + 1))
         while True:
-            value, cover = shortest_path(self.value, every, self.listed.pieces)
+            value, cover = shortest_path(self.value, every, self.listed.segment)
             if value == np.inf:
                 raise InfeasibleError("what must be on chip does not fit, whatever the cover")
             tell(value)
@@ -106,7 +106,7 @@ class SegmentArcs:
         value, every = self._cheap_values(), list(range(self.listed.count + 1))
         needed: dict[Segment, SegmentValue] = {}
         while True:
-            _, cover = shortest_path(value, every, self.listed.pieces)
+            _, cover = shortest_path(value, every, self.listed.segment)
             new = [each for each in cover if each in self.solved and each not in needed]
             if not new:
                 break
@@ -126,16 +126,19 @@ class SegmentArcs:
 
     def _place(self, segment: Segment) -> tuple[int, int, int]:
         """Return the index of a segment in the tables."""
-        return segment.end, self.listed.pieces.index(segment.pieces), segment.begin
+        return segment.end, self.listed.pieces.index(segment.count), segment.begin
 
     def _cheap_values(self) -> Floats:
         return np.stack([self._cheap(pieces).T for pieces in self.listed.pieces], axis=1)
 
     def _solve(self, segment: Segment) -> SegmentValue:
         """Solve the program of a segment, or take the values of one like it; there may be none."""
-        cycles = self.listed.cycles(segment.pieces)[segment.begin : segment.end]
+        cycles = self.listed.cycles(segment.count)[segment.begin : segment.end]
         if not np.isfinite(cycles).all():
             return SegmentValue(value=np.inf, moved_bytes=0.0)
+        if segment.bands > 1:
+            # Its bands depend on where it begins, so that it is seldom like another.
+            return SegmentProgram(*self.listed.of_bands(segment), self.held).solve()
         alike, tensors = self.listed.alike(segment)
         known = self._known.get(alike)
         if known is None:
@@ -235,7 +238,9 @@ class SegmentArcs:
         begun: set[int] = set()
         read: set[int] = set()
         products = 0
-        for at in range(begin, self.listed.count):
+        reach = self.listed.banded.reach
+        last = reach[pieces][begin] if pieces in reach else self.listed.count
+        for at in range(begin, last):
             operation = listing.operations[at]
             if not listing.fits(at, pieces):
                 return at
@@ -249,7 +254,7 @@ class SegmentArcs:
             begun |= operation.sums
             if again or read & begun:
                 return at
-        return self.listed.count
+        return last
 
 
 def _rectangle(
@@ -261,7 +266,9 @@ def _rectangle(
         table[row, columns[1]] -= sign * value
 
 
-def shortest_path(table: Floats, at: Sequence[int], pieces: Sequence[int]) -> tuple[float, Cover]:
+def shortest_path(
+    table: Floats, at: Sequence[int], make: Callable[[int, int, int], Segment]
+) -> tuple[float, Cover]:
     """Return the shortest path from the first to the last of some positions, by these.
 
     It is infinite, and empty, if there is none.
@@ -270,6 +277,8 @@ def shortest_path(table: Floats, at: Sequence[int], pieces: Sequence[int]) -> tu
     ----------
     table : (len(at), p, len(at))
         Costs of segments, by end, number of pieces and begin.
+    make
+        Of begin, end and number of pieces, its place in the table.
     """
     reached = np.full(len(at), np.inf)
     reached[0] = 0.0
@@ -281,6 +290,6 @@ def shortest_path(table: Floats, at: Sequence[int], pieces: Sequence[int]) -> tu
     cover, end = list[Segment](), len(at) - 1
     while end and np.isfinite(reached[-1]):
         begin, way = came[end].tolist()
-        cover.append(Segment(begin=at[begin], end=at[end], pieces=pieces[way]))
+        cover.append(make(at[begin], at[end], way))
         end = begin
     return float(reached[-1]), tuple(reversed(cover))

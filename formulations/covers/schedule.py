@@ -25,7 +25,7 @@ from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Cover, Family, Listing, Pieces, Segment, listing_of, whole
+from spmopt.core.listing import Cover, Family, Listing, Pieces, listing_of, whole
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
@@ -147,7 +147,11 @@ class _Search:
             return self.stop() or over()
 
         search = CoverSearch(self.arcs, stop, threads)
-        uniform = [self.listing.uniform(each, self.family) for each in self.listed.pieces]
+        uniform = [self.listing.uniform(each, self.family) for each in self.family.pieces]
+        uniform += [
+            self.listing.uniform(self.listing.batch, self.family, bands=each)
+            for each in self.family.bands[1:]
+        ]
         search.start(uniform)
         for cover in search.covers():
             self._try(cover)
@@ -169,10 +173,10 @@ class _Search:
         assert self.arcs is not None
         ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
         self.arcs.solve(
-            Segment(begin=begin, end=end, pieces=self.listed.pieces[way])
+            self.listed.segment(begin, end, way)
             for end, way, begin in zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
         )
-        for value, cover in by_value(self.arcs.value.copy(), self.listed.pieces):
+        for value, cover in by_value(self.arcs.value.copy(), self.listed.segment):
             if stop() or (self.best is not None and value >= self.best.value):
                 return
             self._try(cover)
@@ -183,7 +187,7 @@ class _Search:
         if not cover or cover in self.tried:
             return
         left = self.end - (monotonic() - request.started)
-        steps = sum((each.end - each.begin) * each.pieces for each in cover)
+        steps = sum((each.end - each.begin) * each.count for each in cover)
         if self.best is not None and self.rate * steps > left:
             return
         self.tried[cover] = None

@@ -100,7 +100,7 @@ class CoverSearch:
         table = (1 - share) * self._table(self.empty, at, exact)
         if share:
             table += share * self._table(self.held, at, exact)
-        return shortest_path(table, at, self.listed.pieces)[1]
+        return shortest_path(table, at, self.listed.segment)[1]
 
     def _table(self, arcs: SegmentArcs, at: list[int], exact: bool) -> Floats:
         """Return the costs of segments between some positions, and what they move."""

@@ -38,8 +38,9 @@ def usual_pieces(instance: Instance, objective: str | Objective) -> tuple[str, s
         listing = listing_of(instance)
     except InputError as error:
         return "none", f"nothing is computed in pieces: {error}"
-    if all(len(operation.modes) == 1 for operation in listing.operations):
-        return "none", "nothing is computed in pieces: no operation can be cut along the batch"
+    if listing.family().counts(listing.batch) == [1]:
+        said = "no operation can be cut along the batch or along rows"
+        return "none", f"nothing is computed in pieces: {said}"
     return "all", ""
 
 

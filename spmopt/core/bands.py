@@ -10,64 +10,10 @@ in the segment have even bands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # which has a record of here
-    from spmopt.core.listing import ListedOperation
-
-Borders = tuple[int, ...]
-"""Rows of results at which bands begin, and the number of all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Rows of an operand that rows of results take.
-
-    Rows [a, b) take ``[a stride + first, (b - 1) stride + first + span)``, clipped to the ``size``
-    rows that there are.
-    """
-
-    size: int
-    stride: int = 1
-    first: int = 0
-    span: int = 1
-
-    def ready(self, there: int) -> int:
-        """Return for how many rows of results the first ``there`` rows are enough."""
-        return (there - self.first - self.span) // self.stride + 1
-
-    def rows(self, begin: int, end: int, count: int) -> tuple[int, int]:
-        """Return the rows that rows [begin, end) of ``count`` take.
-
-        Rows that no window takes count with the first window behind them, and with the last one at
-        the end, so that bands take each row at least once, as the whole does.
-        """
-        low = min(self._clip(begin * self.stride + self.first), self._end(begin - 1))
-        return (low if begin else 0), (self._end(end - 1) if end < count else self.size)
-
-    def _end(self, row: int) -> int:
-        return self._clip(row * self.stride + self.first + self.span)
-
-    def _clip(self, row: int) -> int:
-        return min(max(row, 0), self.size)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """How an operation on one piece of the batch is cut into bands of rows.
-
-    Attributes
-    ----------
-    count
-        Rows of its results.
-    windows
-        Of each tensor that is cut with them, results among them; the others are whole to each band.
-    """
-
-    count: int
-    windows: Mapping[int, Window]
+from spmopt.core.segments import ListedOperation
+from spmopt.core.windows import Borders, Rows, Window, takes_rows
 
 
 def borders(operations: Sequence[ListedOperation], bands: int) -> Iterator[Borders | str]:
@@ -86,28 +32,30 @@ def borders(operations: Sequence[ListedOperation], bands: int) -> Iterator[Borde
 def _borders(
     operation: ListedOperation, bands: int, made: Mapping[int, Borders], used: set[int]
 ) -> Borders | str:
-    name, rows = operation.name, operation.rows
+    rows = operation.rows
     if rows is None:
-        return f"{name} cannot be cut into bands of rows"
+        return f"{operation.name} cannot be cut into bands of rows"
     if not used.isdisjoint(operation.writes):
-        return f"{name} writes anew what is used before it in the segment"
+        return f"{operation.name} writes anew what is used before it in the segment"
     before = [t for t in operation.reads if t in made]
     if not all(t in rows.windows for t in before):
-        return f"{name} needs all rows of what is made in the segment band by band"
+        return f"{operation.name} needs all rows of what is made in the segment band by band"
+    if bands <= rows.count:
+        found = _cut(rows, bands, [(rows.windows[t], made[t]) for t in before])
+        windows = [rows.windows[t] for t in operation.reads if t in rows.windows]
+        if all(begin < end for begin, end in pairwise(found)) and all(
+            takes_rows(found, window, rows) for window in windows
+        ):
+            return found
+    return f"{operation.name} has no rows to compute, or to take, in some of {bands} bands"
+
+
+def _cut(rows: Rows, bands: int, made: Sequence[tuple[Window, Borders]]) -> Borders:
+    """Return the borders that windows of what is made before allow; even ones without any."""
     ends = [rows.count * band // bands for band in range(1, bands)]
-    if before:
+    if made:
         ends = [
-            min(rows.windows[t].ready(made[t][band]) for t in before) for band in range(1, bands)
+            min(rows.count, *(window.ready(own[band]) for window, own in made))
+            for band in range(1, bands)
         ]
-    found = (0, *(min(end, rows.count) for end in ends), rows.count)
-    if any(end <= begin for begin, end in pairwise(found)):
-        return f"{name} has no rows to compute in some of {bands} bands"
-    for t in operation.reads:
-        window = rows.windows.get(t)
-        if window and any(_is_empty(window.rows(*each, rows.count)) for each in pairwise(found)):
-            return f"{name} takes no rows of an operand in some of {bands} bands"
-    return found
-
-
-def _is_empty(rows: tuple[int, int]) -> bool:
-    return rows[1] <= rows[0]
+    return (0, *ends, rows.count)

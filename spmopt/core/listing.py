@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from spmopt.core.bands import Borders, Rows, borders
+from spmopt.core.bands import borders
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance, Tensor
@@ -25,28 +25,29 @@ from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
 from spmopt.core.order import hazards
 from spmopt.core.parts import Parts
+from spmopt.core.segments import Cover, ListedOperation, Origin, PieceModes, Segment
+from spmopt.core.windows import Borders
+
+__all__ = [
+    "BANDS",
+    "FAMILIES",
+    "Cover",
+    "CoverCertificate",
+    "Family",
+    "ListedOperation",
+    "Listing",
+    "Origin",
+    "PieceModes",
+    "Pieces",
+    "Row",
+    "Segment",
+]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """Operations [begin, end) of a listing, in equal pieces of the batch, each in bands of rows."""
-
-    begin: int
-    end: int
-    pieces: int = 1
-    bands: int = 1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.begin < self.end or self.pieces < 1 or self.bands < 1:
-            raise InputError(
-                f"segment {self.begin} to {self.end} in {self.pieces} pieces of {self.bands} bands:"
-                " give a begin before its end, and at least 1 piece of 1 band"
-            )
-
-
-Cover = tuple[Segment, ...]
 FAMILIES = ("none", "fuse", "batch", "all")
 """Names of families of covers, see :meth:`Listing.family`."""
+BANDS = (1, 2, 4, 8)
+"""Bands of rows that all covers may have: up to 14 rows each of the images of most networks."""
 Row = tuple[str | int, ...]
 """Name of a row of the program of a segment."""
 
@@ -82,77 +83,13 @@ class Family:
         if self.most_products is not None and self.most_products < 0:
             raise InputError(f"family {self.name}: {self.most_products} products; give 0 or more")
 
+    def counts(self, batch: int) -> list[int]:
+        """Return in how many pieces in all a segment may be: bands are of one of the batch each."""
+        return [*self.pieces, *(batch * each for each in self.bands[1:])]
+
     def takes(self, products: int) -> bool:
         """Return whether a segment of several pieces may have so many matrix products."""
         return self.most_products is None or products <= self.most_products
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where an operation of a chunked instance comes from: a position of the listing, a piece.
-
-    ``rows``: those of a band, from one to before another; none where there is one band only.
-    """
-
-    operation: int
-    piece: int
-    pieces: int
-    rows: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PieceModes:
-    """The mode of the first of some pieces, and that of the others.
-
-    They differ where the first writes a sum that the others update.
-    """
-
-    first: Mode
-    later: Mode
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedOperation:
-    """An operation of a listing.
-
-    Attributes
-    ----------
-    reads, writes
-        Tensors, as in :class:`~.operation.Operation`.
-    cut
-        Tensors that are cut with it; all others are whole to each piece.
-    sums
-        Those written tensors that it sums up over its pieces.
-    modes
-        By the number of pieces; 1 alone where it cannot be cut. Operands are those of
-        :meth:`uses`.
-    rows
-        How a piece of the batch is cut into bands of rows, if it can be.
-    """
-
-    name: str
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    cut: frozenset[int] = frozenset()
-    sums: frozenset[int] = frozenset()
-    modes: dict[int, PieceModes] = field(default_factory=dict)
-    kind: str = ""
-    rows: Rows | None = None
-
-    @property
-    def is_product(self) -> bool:
-        """Whether it multiplies matrices."""
-        return self.modes[1].first.macs > 0
-
-    def uses(self, piece: int) -> tuple[int, ...]:
-        """Return the operands of a piece: what it reads, then what it only writes."""
-        reads = self.reads_of(piece)
-        return reads + tuple(t for t in self.writes if t not in reads)
-
-    def reads_of(self, piece: int) -> tuple[int, ...]:
-        """Return what a piece reads: from the second one on, its sums too."""
-        more = (t for t in self.writes if piece and t in self.sums and t not in self.reads)
-        return self.reads + tuple(more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +117,8 @@ class Listing:
         """Return a family of covers of this listing.
 
         ``none``: the list as given. ``fuse``: a segment in several pieces has at most one matrix
-        product, with what is point-wise around it. ``batch``, ``all``: any segments, in any number
-        of pieces that divides the batch.
+        product, with what is point-wise around it. ``batch``: any segments, in any number of pieces
+        that divides the batch. ``all``: also bands of rows, where windows slide over any.
 
         Raises
         ------
@@ -189,13 +126,16 @@ class Listing:
             There is none of this name.
         """
         numbers = tuple(sorted({1, *(k for each in self.operations for k in each.modes)}))
+        banded = any(each.rows is not None for each in self.operations)
         match name:
             case "none":
                 return Family(name=name, pieces=(1,))
             case "fuse":
                 return Family(name=name, pieces=numbers, most_products=1)
-            case "batch" | "all":
+            case "batch":
                 return Family(name=name, pieces=numbers)
+            case "all":
+                return Family(name=name, pieces=numbers, bands=BANDS if banded else (1,))
         raise InputError(f"no covers are called {name!r}; use {', '.join(FAMILIES)}")
 
     def outside(self, family: Family, cover: Cover) -> str:
@@ -283,37 +223,45 @@ class Listing:
         return found
 
     def fits(self, at: int, pieces: int) -> bool:
-        """Return whether what an operation keeps on chip while it runs fits, in so many pieces."""
+        """Return whether what an operation keeps on chip while it runs fits, in so many pieces.
+
+        Of more than the batch has, which are bands, whether it does in the mean.
+        """
         operation, machine = self.operations[at], self.machine
         modes = operation.modes.get(pieces)
         if modes is None:
             return False
+        needed = list[int]()
         for piece, mode in enumerate((modes.first, modes.later)):
             kept = sum(
                 self.tensors[t].size_bytes // (pieces if t in operation.cut else 1)
                 for t, operand in zip(operation.uses(piece), mode.operands, strict=True)
                 if operand.stationary
             )
-            scratch = machine.pages(mode.scratch_bytes) * machine.page_bytes
-            if kept + scratch > machine.spm_pages * machine.page_bytes:
-                return False
-        return True
+            needed.append(kept + machine.pages(mode.scratch_bytes) * machine.page_bytes)
+        free = machine.spm_pages * machine.page_bytes
+        if pieces > self.batch:
+            return needed[0] + (pieces - 1) * needed[1] <= pieces * free
+        return max(needed) <= free
 
-    def uniform(self, pieces: int, family: Family | None = None) -> Cover:
+    def uniform(self, pieces: int, family: Family | None = None, *, bands: int = 1) -> Cover:
         """Return the cover of the fewest segments in ``pieces``; what cannot be cut is whole.
 
-        ``family``: that it is of; any cover by default.
+        What cannot be cut into ``bands`` is in one. ``family``: that it is of; any cover by
+        default.
         """
+        ways = dict.fromkeys([(pieces, bands), (pieces, 1), (1, 1)])
         cover = list[Segment]()
         for at in range(len(self.operations)):
-            one = Segment(begin=at, end=at + 1, pieces=pieces)
-            if cover and cover[-1].pieces == pieces:
-                longer = replace(cover[-1], end=at + 1)
-                is_one = family is None or not self.outside(family, (longer,))
-                if is_one and not self.obstacle(longer):
-                    cover[-1] = longer
-                    continue
-            cover.append(replace(one, pieces=1) if self.obstacle(one) else one)
+            every = (Segment(begin=at, end=at + 1, pieces=k, bands=r) for k, r in ways)
+            one = next(each for each in every if not self.obstacle(each))
+            longer = replace(one, begin=cover[-1].begin) if cover else one
+            alike = bool(cover) and (cover[-1].pieces, cover[-1].bands) == (one.pieces, one.bands)
+            is_one = family is None or not self.outside(family, (longer,))
+            if alike and one.pieces == pieces and is_one and not self.obstacle(longer):
+                cover[-1] = longer
+            else:
+                cover.append(one)
         return tuple(cover)
 
     def instance(self, cover: Cover) -> tuple[Instance, tuple[Origin, ...]]:
@@ -325,7 +273,8 @@ class Listing:
             It is no cover of this listing.
         """
         self.require(cover)
-        parts = Parts(self, cover)
+        bands = [self.borders(each) if each.bands > 1 else [] for each in cover]
+        parts = Parts(self.tensors, self.operations, cover, bands, self.band_mode)
         origins = tuple(origin for segment in cover for origin in self._origins(segment))
         operations = [parts.operation(origin) for origin in origins]
         before = hazards([(each.reads, each.writes) for each in operations], len(parts.tensors))

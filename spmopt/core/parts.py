@@ -7,36 +7,46 @@ these are cut too, ``t[k][a:b]``. Operations are called likewise, by the rows of
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from math import lcm
-from typing import TYPE_CHECKING
 
+from spmopt.core.instance import Tensor
 from spmopt.core.operation import Mode, Operation
-
-if TYPE_CHECKING:  # which makes an instance of what is here
-    from spmopt.core.instance import Tensor
-    from spmopt.core.listing import Cover, ListedOperation, Listing, Origin, Segment
+from spmopt.core.segments import Cover, ListedOperation, Origin
+from spmopt.core.windows import Borders
 
 
 class Parts:
     """Tensors in parts, and pieces of operations on them.
 
     Parts stand in the order of the tensors, of their pieces of the batch, and of their rows.
+
+    Parameters
+    ----------
+    borders
+        Of the bands of the operations of each segment; none where there are none.
     """
 
-    def __init__(self, listing: Listing, cover: Cover) -> None:
-        self.listing = listing
-        self.count = [1] * len(listing.tensors)
-        cuts: list[set[int]] = [set() for _ in listing.tensors]
-        for segment in cover:
-            for operation in listing.operations[segment.begin : segment.end]:
+    def __init__(
+        self,
+        whole: Sequence[Tensor],
+        operations: Sequence[ListedOperation],
+        cover: Cover,
+        borders: Sequence[Sequence[Borders]],
+        band_mode: Callable[[int, int, int], Mode] | None,
+    ) -> None:
+        self.whole, self.operations, self.band_mode = whole, operations, band_mode
+        self.count = [1] * len(whole)
+        cuts: list[set[int]] = [set() for _ in whole]
+        for segment, own in zip(cover, borders, strict=True):
+            inner = operations[segment.begin : segment.end]
+            for operation in inner:
                 for tensor in operation.cut:
                     self.count[tensor] = lcm(self.count[tensor], segment.pieces)
-            if segment.bands > 1:
-                for tensor, border in _rows(listing, segment):
-                    cuts[tensor].add(border)
+            for tensor, border in _rows(inner, own):
+                cuts[tensor].add(border)
         self.rows = [sorted(each) if len(each) > 2 else [] for each in cuts]
         """Borders of parts, where rows are cut."""
         each = [
@@ -47,7 +57,7 @@ class Parts:
 
     def _parts(self, tensor: int) -> Iterator[Tensor]:
         """Yield the parts of a tensor."""
-        whole, count, rows = self.listing.tensors[tensor], self.count[tensor], self.rows[tensor]
+        whole, count, rows = self.whole[tensor], self.count[tensor], self.rows[tensor]
         for part in range(count):
             name = f"{whole.name}[{part}]" if count > 1 else whole.name
             if not rows:
@@ -59,7 +69,7 @@ class Parts:
 
     def operation(self, origin: Origin) -> Operation:
         """Return a piece of an operation."""
-        listed = self.listing.operations[origin.operation]
+        listed = self.operations[origin.operation]
         mode, reads = self._mode(origin, listed), listed.reads_of(origin.piece)
         parts = {t: self._used(t, origin, listed) for t in listed.uses(origin.piece)}
         operands = tuple(
@@ -78,8 +88,8 @@ class Parts:
         )
 
     def _mode(self, origin: Origin, listed: ListedOperation) -> Mode:
-        if origin.rows is not None and self.listing.band_mode is not None:
-            return self.listing.band_mode(origin.operation, *origin.rows)
+        if origin.rows is not None and self.band_mode is not None:
+            return self.band_mode(origin.operation, *origin.rows)
         modes = listed.modes[origin.pieces]
         return modes.later if origin.piece else modes.first
 
@@ -101,10 +111,11 @@ class Parts:
         return [first + part * inner + row for part in range(begin, end) for row in within]
 
 
-def _rows(listing: Listing, segment: Segment) -> Iterator[tuple[int, int]]:
-    """Yield tensors and rows at which operations of a segment begin or end to use them."""
-    operations = listing.operations[segment.begin : segment.end]
-    for operation, bands in zip(operations, listing.borders(segment), strict=True):
+def _rows(
+    operations: Sequence[ListedOperation], borders: Sequence[Borders]
+) -> Iterator[tuple[int, int]]:
+    """Yield tensors and rows at which operations in bands begin or end to use them."""
+    for operation, bands in zip(operations, borders, strict=False):
         if operation.rows is None:
             continue
         for tensor, window in operation.rows.windows.items():

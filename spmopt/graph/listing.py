@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from spmopt.core.bands import Rows, Window
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
 from spmopt.core.listing import ListedOperation, Listing, PieceModes
 from spmopt.core.machine import Machine
 from spmopt.core.operation import Mode
+from spmopt.core.windows import Rows, Window
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering, Used, lower
 from spmopt.graph.naming import unused
@@ -83,6 +83,7 @@ class BandModes:
         self.low, self.axes = low, axes
         rows = RowAxes(axes)
         self._batch = axes.pieces(axes.batch)
+        self._known: dict[tuple[int, int, int], Mode] = {}
         self._cuts = [(axes.cut(node, axes.batch), rows.cut(node)) for node in low.nodes]
         self.rows: list[Rows | None] = []
         layouts: dict[int, object] = {}
@@ -105,6 +106,12 @@ class BandModes:
 
     def __call__(self, at: int, begin: int, end: int) -> Mode:
         """Return the mode of rows [begin, end) of one piece of the batch of an operation."""
+        mode = self._known.get((at, begin, end))
+        if mode is None:
+            mode = self._known[at, begin, end] = self._mode(at, begin, end)
+        return mode
+
+    def _mode(self, at: int, begin: int, end: int) -> Mode:
         low, (batch, cut) = self.low, self._cuts[at]
         used, rows = low.used[at], self.rows[at]
         assert batch is not None

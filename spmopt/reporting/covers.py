@@ -37,10 +37,10 @@ def cover_words(cover: Cover) -> str:
     """Return the number of segments and of their pieces in words."""
     counts = sorted({each.pieces for each in cover})
     segments = "1 segment" if len(cover) == 1 else f"{len(cover)} segments"
-    if counts == [1]:
-        return f"{segments}, whole"
     bands = sorted({each.bands for each in cover} - {1})
-    of_rows = f", these in {_listed(bands)} bands of rows" if bands else ""
+    of_rows = f", in {_listed(bands)} bands of rows" if bands else ""
+    if counts == [1]:
+        return f"{segments}, whole{of_rows}"
     return f"{segments}, in {_listed(counts)} pieces of the batch{of_rows}"
 
 
@@ -49,16 +49,20 @@ def family_words(pieces: Pieces) -> str:
     proof = pieces.certificate
     if proof is None:
         return ""
-    several = proof.family.pieces[1:]
-    if not several:
+    several, bands = proof.family.pieces[1:], proof.family.bands[1:]
+    if not several and not bands:
         return f"Covers ({proof.family.name}): the list as given."
     products = {None: "", 1: " of one matrix product at most"}.get(
         proof.family.most_products, f" of at most {proof.family.most_products} matrix products"
     )
+    ways = [f"{_listed(several, 'or')} pieces of the batch"] if several else []
+    if bands:
+        each = "each image" if several else "images"
+        ways.append(f"{each} in {_listed(bands, 'or')} bands of rows")
     return (
         f"Covers ({proof.family.name}): the list in its order, cut into segments anywhere; each "
-        f"whole, or{products} in {_listed(several, 'or')} pieces of the batch, one piece "
-        "through all of a segment before the next."
+        f"whole, or{products} in {', '.join(ways)}, one piece through all of a segment before the "
+        "next."
     )
 
 

@@ -13,6 +13,7 @@ from math import floor
 
 import numpy as np
 
+from spmopt.core.banded import Banded, followed
 from spmopt.core.errors import InputError
 from spmopt.core.listing import CoverCertificate, Listing, Segment
 from spmopt.core.table import Ints
@@ -47,20 +48,23 @@ class _Path:
     """Costs of segments in units of ``2**-self.bits``, fewer than those of the certificate."""
 
     def __init__(self, listing: Listing, certificate: CoverCertificate) -> None:
-        self.listing, self.certificate = listing, certificate
-        self.objective, self.liveness = certificate.objective, Liveness(listing)
+        banded = Banded(listing, certificate.family.bands)
+        self.listing, self.reach, self.certificate = banded.listing, banded.reach, certificate
+        self.objective, self.liveness = certificate.objective, Liveness(self.listing)
         self.count, machine = len(listing.operations), listing.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
         self.family = certificate.family
-        self.pieces = self.family.pieces
+        self.pieces = self.family.counts(listing.batch)
         plain = [[self._alone(at, pieces) for at in range(self.count)] for pieces in self.pieces]
+        fixed = [[self._always(at, pieces) for at in range(self.count)] for pieces in self.pieces]
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
-        most = max(known) * self.count + self._byte(1, 1) * 2 * self.count * sum(
-            tensor.size_bytes for tensor in listing.tensors
-        )
+        most = (max(known) + max(map(max, fixed))) * self.count + self._byte(
+            1, 1
+        ) * 2 * self.count * sum(tensor.size_bytes for tensor in listing.tensors)
         self.bits = _DIGITS - max(floor(most).bit_length(), 0)
         self.alone = [[None if v is None else self._units(v) for v in row] for row in plain]
+        self.always = [[self._units(v) for v in row] for row in fixed]
 
     def value(self) -> Fraction:
         """Return the length of the shortest path."""
@@ -69,11 +73,11 @@ class _Path:
         reached = np.full(self.count + 1, _NONE)
         reached[0] = 0
         tables = [
-            self._table(pieces, alone, crossing)
-            for pieces, alone in zip(self.pieces, self.alone, strict=True)
+            self._table(pieces, alone, always, crossing)
+            for pieces, alone, always in zip(self.pieces, self.alone, self.always, strict=True)
         ]
         for segment, value in proved.items():
-            table = tables[self.pieces.index(segment.pieces)]
+            table = tables[self.pieces.index(segment.count)]
             at = segment.begin, segment.end
             table[at] = max(int(table[at]), min(value, _NONE))
         for end in range(1, self.count + 1):
@@ -93,12 +97,9 @@ class _Path:
         return moved + objective.dram_in_byte * into + objective.dram_out_byte * out
 
     def _alone(self, at: int, pieces: int) -> Fraction | None:
-        """Return what an operation costs at least in so many pieces; None if it is never."""
-        operation, machine, objective = (
-            self.listing.operations[at],
-            self.listing.machine,
-            self.objective,
-        )
+        """Return what time and transfers of an operation cost at least; None if it is never."""
+        operation, machine = self.listing.operations[at], self.listing.machine
+        objective = self.objective
         modes = operation.modes.get(pieces)
         if modes is None or not self.listing.fits(at, pieces):
             return None
@@ -113,24 +114,35 @@ class _Path:
             if t in operation.reads or self.liveness.after(at, t)
         )
         forced = max(used + scratch - pieces * self.capacity, 0)
-        always = sum(
-            count
-            * (
-                objective.spm_read_byte * mode.spm_read_bytes
-                + objective.spm_write_byte * mode.spm_write_bytes
-                + objective.mac * mode.macs
-            )
-            for mode, count in both
-        )
         least = min(objective.dram_in_byte, objective.dram_out_byte) * forced
         channels = 2 if machine.duplex else 1
         time = objective.cycle * max(Fraction(cycles), forced * self.cycles_of_byte / channels)
-        return time + least + always
+        return time + least
 
-    def _table(self, pieces: int, alone: list[int | None], crossing: Ints) -> Ints:
+    def _always(self, at: int, pieces: int) -> Fraction:
+        """Return what an operation costs beside time and transfers: accesses of the SPM, MACs."""
+        modes, objective = self.listing.operations[at].modes.get(pieces), self.objective
+        return sum(
+            (
+                count
+                * (
+                    objective.spm_read_byte * mode.spm_read_bytes
+                    + objective.spm_write_byte * mode.spm_write_bytes
+                    + objective.mac * mode.macs
+                )
+                for mode, count in ([(modes.first, 1), (modes.later, pieces - 1)] if modes else [])
+            ),
+            Fraction(0),
+        )
+
+    def _table(
+        self, pieces: int, alone: list[int | None], always: list[int], crossing: Ints
+    ) -> Ints:
         """Return (n + 1, n + 1) costs of segments from one operation to before another."""
         upto = np.concatenate(([0], np.cumsum([value or 0 for value in alone])))
         table: Ints = np.maximum(upto[None, :] - upto[:, None], crossing)
+        upto = np.concatenate(([0], np.cumsum(always)))
+        table += upto[None, :] - upto[:, None]
         for begin in range(self.count):
             end = self._farthest(begin, pieces)
             table[begin, : begin + 1] = table[begin, end + 1 :] = _NONE
@@ -140,7 +152,8 @@ class _Path:
     def _farthest(self, begin: int, pieces: int) -> int:
         """Return the farthest end of a segment; none beyond it has no obstacle."""
         end, sums, read, products = begin, set[int](), set[int](), 0
-        while end < self.count:
+        last = self.reach[pieces][begin] if pieces in self.reach else self.count
+        while end < last:
             operation = self.listing.operations[end]
             if not self.listing.fits(end, pieces):
                 break
@@ -194,15 +207,17 @@ class _Path:
         certificate, found = self.certificate, {}
         for segment, prices in certificate.prices.items():
             where = f"segment {segment.begin} to {segment.end}"
-            if segment.end > self.count or segment.pieces not in self.pieces:
+            if segment.end > self.count or segment.count not in self.pieces:
                 raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
             obstacle = self.listing.obstacle(segment)
             obstacle = obstacle or self.listing.outside(self.family, (segment,))
             if obstacle:
                 raise InputError(f"certificate: {where}: {obstacle}")
-            value = segment_bound(
-                self.liveness, segment, certificate.objective, prices, certificate.bits
-            )
+            liveness, own = self.liveness, segment
+            if segment.bands > 1:
+                listing, own = followed(self.listing, segment)
+                liveness = Liveness(listing)
+            value = segment_bound(liveness, own, self.objective, prices, certificate.bits)
             found[segment] = self._units(Fraction(value) / Fraction(2) ** certificate.bits)
         return found
 

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from spmopt.assemble import assemble
 from spmopt.audit.boxes import piece_maps
-from spmopt.core.bands import Window
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import Instance
 from spmopt.core.listing import Listing, Segment
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
+from spmopt.core.windows import Window
 from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.build import GraphBuilder
@@ -201,7 +201,7 @@ def test_rows_of_a_network_are_its_height() -> None:
         Segment(begin=last - 2, end=last, pieces=2, bands=2)
     )
     late = Segment(begin=last - 10, end=last - 3, pieces=2, bands=8)
-    assert "has no rows to compute in some of 8 bands" in found.obstacle(late)
+    assert "has no rows to compute, or to take, in some of 8 bands" in found.obstacle(late)
     assert pickle.loads(pickle.dumps(found)).instance(found.uniform(2)) == found.instance(
         found.uniform(2)
     )

@@ -1,0 +1,102 @@
+"""Segments of a listing, and operations as a listing has them: how each is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spmopt.core.errors import InputError
+from spmopt.core.operation import Mode
+from spmopt.core.windows import Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Operations [begin, end) of a listing, in equal pieces of the batch, each in bands of rows."""
+
+    begin: int
+    end: int
+    pieces: int = 1
+    bands: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.begin < self.end or self.pieces < 1 or self.bands < 1:
+            raise InputError(
+                f"segment {self.begin} to {self.end} in {self.pieces} pieces of {self.bands} bands:"
+                " give a begin before its end, and at least 1 piece of 1 band"
+            )
+
+    @property
+    def count(self) -> int:
+        """Pieces in all: bands of rows, where there are any."""
+        return self.pieces * self.bands
+
+
+Cover = tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an operation of a chunked instance comes from: a position of the listing, a piece.
+
+    ``rows``: those of a band, from one to before another; none where there is one band only.
+    """
+
+    operation: int
+    piece: int
+    pieces: int
+    rows: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PieceModes:
+    """The mode of the first of some pieces, and that of the others.
+
+    They differ where the first writes a sum that the others update.
+    """
+
+    first: Mode
+    later: Mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedOperation:
+    """An operation of a listing.
+
+    Attributes
+    ----------
+    reads, writes
+        Tensors, as in :class:`~.operation.Operation`.
+    cut
+        Tensors that are cut with it; all others are whole to each piece.
+    sums
+        Those written tensors that it sums up over its pieces.
+    modes
+        By the number of pieces; 1 alone where it cannot be cut. Operands are those of
+        :meth:`uses`.
+    rows
+        How a piece of the batch is cut into bands of rows, if it can be.
+    """
+
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    cut: frozenset[int] = frozenset()
+    sums: frozenset[int] = frozenset()
+    modes: dict[int, PieceModes] = field(default_factory=dict)
+    kind: str = ""
+    rows: Rows | None = None
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies matrices."""
+        return self.modes[1].first.macs > 0
+
+    def uses(self, piece: int) -> tuple[int, ...]:
+        """Return the operands of a piece: what it reads, then what it only writes."""
+        reads = self.reads_of(piece)
+        return reads + tuple(t for t in self.writes if t not in reads)
+
+    def reads_of(self, piece: int) -> tuple[int, ...]:
+        """Return what a piece reads: from the second one on, its sums too."""
+        more = (t for t in self.writes if piece and t in self.sums and t not in self.reads)
+        return self.reads + tuple(more)

@@ -1,0 +1,69 @@
+"""Windows that slide over rows: which rows of an operand some rows of results take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+from spmopt.core.table import Ints
+
+T = TypeVar("T", int, Ints)
+Borders = tuple[int, ...]
+"""Rows of results at which bands begin, and the number of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of an operand that rows of results take.
+
+    Rows [a, b) take ``[a stride + first, (b - 1) stride + first + span)``, clipped to the ``size``
+    rows that there are.
+    """
+
+    size: int
+    stride: int = 1
+    first: int = 0
+    span: int = 1
+
+    def ready(self, there: T) -> T:
+        """Return for how many rows of results the first ``there`` rows are enough."""
+        return (there - self.first - self.span) // self.stride + 1
+
+    def rows(self, begin: int, end: int, count: int) -> tuple[int, int]:
+        """Return the rows that rows [begin, end) of ``count`` take.
+
+        Rows that no window takes count with the first window behind them, and with the last one at
+        the end, so that bands take each row at least once, as the whole does.
+        """
+        low = min(self._clip(begin * self.stride + self.first), self._end(begin - 1))
+        return (low if begin else 0), (self._end(end - 1) if end < count else self.size)
+
+    def _end(self, row: int) -> int:
+        return self._clip(row * self.stride + self.first + self.span)
+
+    def _clip(self, row: int) -> int:
+        return min(max(row, 0), self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How an operation on one piece of the batch is cut into bands of rows.
+
+    Attributes
+    ----------
+    count
+        Rows of its results.
+    windows
+        Of each tensor that is cut with them, results among them; the others are whole to each band.
+    """
+
+    count: int
+    windows: Mapping[int, Window]
+
+
+def takes_rows(own: Borders, window: Window, rows: Rows) -> bool:
+    """Return whether each band takes some rows of an operand."""
+    taken = (window.rows(*band, rows.count) for band in pairwise(own))
+    return all(begin < end for begin, end in taken)

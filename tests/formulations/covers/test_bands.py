@@ -1,0 +1,176 @@
+"""Bounds over covers with bands of rows: never above a schedule, and found the same twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from formulations.covers.listed import Listed
+from formulations.covers.paths import SegmentArcs
+from spmopt.core.banded import Banded, Skews, followed
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.listing import Cover, Family, Listing, Segment
+from spmopt.core.objective import objective_named
+from spmopt.core.scheduler import Request
+from spmopt.frontends import zoo
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.listing import listing
+from spmopt.graph.lower import lower
+from spmopt.hardware.machines import load_machine
+from spmopt.solving import solve
+from spmopt.verifier.cover_bound import cover_bound
+from tests.formulations.covers.test_segments import relaxed
+from tests.graph.feature_maps import feature_maps
+
+BANDS = (1, 2, 3, 4)
+MACHINE = load_machine("rtx2080ti", {"spm": "4MB"})
+
+
+def covers(found: Listing, begin: int = 0) -> Iterator[Cover]:
+    """All covers of the operations from one on, those with many bands and long segments first."""
+    count = len(found.operations)
+    if begin == count:
+        yield ()
+        return
+    for end in range(count, begin, -1):
+        for pieces, bands in [(found.batch, each) for each in (3, 2, 4, 1)] + [(1, 1)]:
+            segment = Segment(begin=begin, end=end, pieces=pieces, bands=bands)
+            if not found.obstacle(segment):
+                for rest in covers(found, end):
+                    yield (segment, *rest)
+
+
+@st.composite
+def small(draw: st.DrawFn) -> Listing:
+    """A few windows on a machine that holds some rows of them."""
+    machine = replace(
+        MACHINE,
+        spm_bytes=draw(st.sampled_from((64, 128, 256, 512, 1024))),
+        page_bytes=draw(st.sampled_from((1, 16))),
+        operations_per_s=10 ** draw(st.integers(8, 12)),
+        duplex=draw(st.booleans()),
+    )
+    return listing(draw(feature_maps(most=4, height=10, width=2)), machine)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_no_cover_with_bands_is_below_the_bound(data: st.DataObject) -> None:
+    """Nor below the sum of its segments' values; what prices prove is what was found."""
+    found = data.draw(small())
+    objective = objective_named(
+        data.draw(st.sampled_from(("time", "traffic", "energy"))), found.machine
+    )
+    # Of a byte: what a solver takes for nothing.
+    tiny = 1e-9 * max(objective.cycle / found.machine.bytes_per_cycle, objective.dram_in_byte)
+    family = Family(name="all", pieces=tuple(sorted({1, found.batch})), bands=BANDS)
+    arcs = SegmentArcs(Listed(found, objective, family), float(found.machine.spm_bytes))
+    some = [*islice(covers(found), 0, data.draw(st.integers(6, 60)), 6)]
+    values = {cover: relaxed(found, cover, objective) for cover in some}
+    try:
+        least = arcs.cheapest(lambda: False).value
+    except InfeasibleError:
+        assert not any(values.values())
+        return
+    exact = float(cover_bound(found, arcs.certificate()))
+    assert exact == pytest.approx(least, rel=1e-6, abs=float(tiny))
+    for cover, value in values.items():
+        if value is None:
+            continue
+        arcs.solve(cover)
+        slack = 1e-6 * value[1] + float(tiny)
+        assert sum(arcs.solved[segment].value for segment in cover) <= value[1] + slack, cover
+        assert exact <= value[1] + slack, cover
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_borders_of_all_begins_are_those_of_each(data: st.DataObject) -> None:
+    """And the modes of a bound have the least sums of all of them."""
+    found = data.draw(small())
+    count = len(found.operations)
+    for bands in BANDS[1:]:
+        skews, banded = Skews(found.operations, bands), Banded(found, (1, bands))
+        pieces = found.batch * bands
+        seen: list[set[tuple[int, ...]]] = [set() for _ in range(count)]
+        for begin, last in enumerate(skews.reach):
+            for end in range(begin + 1, count + 1):
+                segment = Segment(begin=begin, end=end, pieces=found.batch, bands=bands)
+                assert bool(found.obstacle(segment)) == (end > last)
+            if last > begin:
+                whole = Segment(begin=begin, end=last, pieces=found.batch, bands=bands)
+                exact, alone = followed(found, whole)
+                for at, own in enumerate(found.borders(whole), begin):
+                    seen[at].add(own)
+                    least = banded.listing.operations[at].modes[pieces]
+                    mine = exact.operations[at].modes[alone.pieces]
+                    assert total(found, at, own) == mine.first.compute_cycles + (
+                        (pieces - 1) * mine.later.compute_cycles
+                    )
+                    assert total(found, at, own) >= least.first.compute_cycles + (
+                        (pieces - 1) * least.later.compute_cycles
+                    )
+        assert [set(each) for each in skews.borders] == seen
+
+
+def total(found: Listing, at: int, own: tuple[int, ...]) -> int:
+    """Cycles of all bands of an operation."""
+    assert found.band_mode is not None
+    modes = [found.band_mode(at, *band) for band in pairwise(own)]
+    return found.batch * sum(mode.compute_cycles for mode in modes)
+
+
+def test_bytes_that_wait_for_the_next_band_are_not_followed() -> None:
+    """Of two windows of three rows, and a sum with what goes in: two rows less in each band."""
+    b = GraphBuilder("residual")
+    x = y = b.add("Relu", [b.input("x", (2, 1, 12, 1))], name="r")
+    for k in range(2):
+        y = b.add("Conv", [y, b.weight(f"w{k}", (1, 1, 3, 1))], name=f"c{k}", pads=(1, 0, 1, 0))
+    found = listing(b.finish([b.add("Add", [y, x], name="sum")]), MACHINE)
+    segment = Segment(begin=0, end=4, pieces=2, bands=3)
+    assert found.borders(segment)[-1] == (0, 2, 6, 12)
+    exact, whole = followed(found, segment)
+    assert whole.pieces == 6
+    rows = {tensor.name: tensor.size_bytes // 8 for tensor in exact.tensors}
+    # Of four rows each of r, the first two bands leave two for the sum of the next.
+    assert rows == {"x": 12, "r": 8, "c0": 12, "c1": 12, "sum": 12, "w0": 1, "w1": 1}
+
+
+def test_bands_beyond_the_rows_there_are_take_no_time() -> None:
+    found = listing(zoo.network("mobilenetv2", batch=1), MACHINE)
+    banded = Banded(found, (1, 10**12))
+    assert banded.reach == {10**12: list(range(len(found.operations)))}
+    assert "in some of 1000000000000 bands" in found.obstacle(Segment(begin=0, end=1, bands=10**12))
+
+
+def test_bands_pay_where_an_image_does_not_fit() -> None:
+    """Values of all covers, with bands and without, and the least that computing takes."""
+    found = listing(zoo.network("mobilenetv2", batch=4), MACHINE)
+    time = objective_named("time", MACHINE)
+    bounds = []
+    for name in ("batch", "all"):
+        figures = Listed(found, time, found.family(name))
+        arcs = SegmentArcs(figures, float(figures.capacity))
+        bounds.append(arcs.cheapest(lambda: False).value)
+        floor = np.min([figures.cycles(pieces) for pieces in figures.pieces], axis=0).sum()
+        assert bounds[-1] >= floor * (1 - 1e-9)
+    assert bounds[1] < 0.8 * bounds[0]
+
+
+def test_the_search_finds_bands_and_says_what_it_is_a_bound_for() -> None:
+    graph, machine = zoo.network("mobilenetv2", batch=1), load_machine("rtx2080ti", {"spm": "2MB"})
+    instance = replace(lower(graph, machine), listed=partial(listing, graph))
+    result = solve(instance, "pieces", Request(threads=1, time_limit_s=20, tolerance=0.05))
+    assert result.pieces is not None
+    assert result.pieces.certificate is not None
+    assert any(segment.bands > 1 for segment in result.pieces.cover)
+    assert result.pieces.certificate.family.bands == (1, 2, 4, 8)
+    assert result.cover_gap is not None
+    assert 0 <= result.cover_gap < 0.3

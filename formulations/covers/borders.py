@@ -120,12 +120,16 @@ class Borders:
             most[read] -= self.last_read
         self.through = self.program.columns(through & bool(min(self.held)), most)
         shape = count, pieces
-        here = np.broadcast_to(self.sizes[0][:, None] * bool(self.held[0]) / pieces, shape)
-        stays = np.broadcast_to(self.sizes[1][:, None] * bool(self.held[1]) / pieces, shape)
+        # Bands of rows are uneven: a piece of one may be any share of its tensor.
+        self.even = pieces <= program.listed.listing.batch
+        share = 1 / pieces if self.even else 1.0
+        here = np.broadcast_to(self.sizes[0][:, None] * bool(self.held[0]) * share, shape)
+        stays = np.broadcast_to(self.sizes[1][:, None] * bool(self.held[1]) * share, shape)
         self.here, self.stays = (program.columns(each > 0, each) for each in (here, stays))
         self._arrives(enters)
         self._leaves(leaves, enters & lives & ~self.written)
-        self._room()
+        if self.even:
+            self._room()
 
     def _arrives(self, enters: Bools) -> None:
         """Rows of what pieces find, and of what is there when the segment begins."""

@@ -155,13 +155,11 @@ class SegmentArcs:
 
     def _cheap(self, pieces: int) -> Floats:
         """Return (n + 1, n + 1) what segments from one operation to another cost at least."""
-        held = np.full(self.listed.count + 1, self.held)
-        held[[0, -1]] = 0.0  # nothing is on chip before all and after
         into, out = self.crossing
         computing, always = self.alone(pieces)
         cost = self.byte_costs
-        crossing = cost[0] * np.maximum(into - held[:, None], 0.0)
-        crossing += cost[1] * np.maximum(out - held[None, :], 0.0)
+        crossing = cost[0] * np.maximum(into - self.held, 0.0)
+        crossing += cost[1] * np.maximum(out - self.held, 0.0)
         value: Floats = np.maximum(computing, crossing + always)
         return value
 

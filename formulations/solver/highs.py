@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from threading import Thread
 from time import monotonic
 
@@ -12,9 +11,8 @@ import highspy
 import numpy as np
 from highspy import HighsModelStatus, HighsStatus, cb
 
-from formulations.solver.program import Floats, Matrix, Program, SolverResult, SolverStatus
+from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
 from spmopt.core.scheduler import Request
-from spmopt.core.table import Ints
 
 Option = bool | int | float | str
 Progress = Callable[[float, float], None]
@@ -123,59 +121,6 @@ def solve_within(
         progress=progress,
         brief=brief,
     )
-
-
-class Repeated:
-    """A linear program that is solved again and again, from the last basis.
-
-    Costs and bounds of columns change, and rows are added. It runs in the caller's thread and asks
-    nothing, like ``brief`` programs in :func:`solve`.
-    """
-
-    def __init__(self, program: Program, options: Mapping[str, Option] | None = None) -> None:
-        self.program, self._solver = program, _new()
-        for name, value in {"output_flag": False, "threads": 1, **(options or {})}.items():
-            _require(self._solver.setOptionValue(name, value), f"option {name}={value!r}")
-        _pass(self._solver, program)
-
-    def option(self, name: str, value: Option) -> None:
-        """Set an option of HiGHS for all that follows."""
-        _require(self._solver.setOptionValue(name, value), f"option {name}={value!r}")
-
-    def solve(self) -> SolverResult:
-        """Solve it as it is now."""
-        _forget_threads()  # of what else the caller solves by HiGHS
-        _run_once(self._solver)
-        return _result(self._solver, self.program)
-
-    def costs(self, columns: Ints, costs: Floats) -> None:
-        """Let some columns cost something else."""
-        cost = self.program.cost.copy()
-        cost[columns] = costs
-        self.program = replace(self.program, cost=cost)
-        status = self._solver.changeColsCost(columns.size, columns.astype(np.int32), costs)
-        _require(status, "costs")
-
-    def bounds(self, columns: Ints, lower: Floats, upper: Floats) -> None:
-        """Bound some columns anew."""
-        columns = columns.astype(np.int32)
-        status = self._solver.changeColsBounds(columns.size, columns, lower, upper)
-        _require(status, "bounds")
-
-    def add_rows(self, matrix: Matrix, lower: Floats, upper: Floats) -> None:
-        """Add rows, of a matrix by rows."""
-        start, index = matrix.start[:-1].astype(np.int32), matrix.index.astype(np.int32)
-        size = lower.size
-        status = self._solver.addRows(size, lower, upper, index.size, start, index, matrix.value)
-        _require(status, "rows")
-        sides = (
-            np.concatenate(each)
-            for each in zip(
-                (self.program.row_lower, self.program.row_upper), (lower, upper), strict=True
-            )
-        )
-        row_lower, row_upper = sides
-        self.program = replace(self.program, row_lower=row_lower, row_upper=row_upper)
 
 
 def interior_point(tolerance: float, solver: str = "ipx") -> dict[str, Option]:

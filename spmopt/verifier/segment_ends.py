@@ -43,6 +43,8 @@ class Ends:
         capacity = machine.spm_pages * machine.page_bytes
         self.segment, self.handing, self.counts = segment, handing, counts
         self.pieces, self.steps = segment.pieces, segment.end - segment.begin
+        # Bands of rows are uneven: a piece of one may be any share of its tensor.
+        self.even = self.pieces <= listing.batch
         self.sizes = [tensor.size_bytes for tensor in listing.tensors]
         self.held = (
             capacity if segment.begin else 0,
@@ -124,12 +126,12 @@ class Ends:
                 self.stays[group, number] = []
                 for piece in range(before[number], before[number] + count):
                     if self.held[0] and self._begins[group]:
-                        most = -(-self._begins[group] // self.pieces)
+                        most = -(-self._begins[group] // (self.pieces if self.even else 1))
                         here = pricing.new("here", group, piece, most=most)
                         self.here[group].append((here, 1))
                         self._takes(here, [min(max(piece - b, 0), n) for b, n in self._spans])
                     if self.held[1] and self._ends[group]:
-                        most = -(-self._ends[group] // self.pieces)
+                        most = -(-self._ends[group] // (self.pieces if self.even else 1))
                         stays = pricing.new("stays", group, piece, most=most)
                         self.stays[group, number].append((stays, 1))
                         self._takes(
@@ -152,8 +154,8 @@ class Ends:
         return list(zip([0, *accumulate(self.counts)], self.counts, strict=False))
 
     def _takes(self, quantity: Quantity, times: list[int]) -> None:
-        """Take room in so many pieces of each class, in all their steps."""
-        for number, count in enumerate(times):
+        """Take room in so many pieces of each class, in all their steps; unless they are uneven."""
+        for number, count in enumerate(times if self.even else []):
             for step in range(self.steps) if count else ():
                 self.room[number, step].append((quantity, count))
 
@@ -304,7 +306,7 @@ class Ends:
                 terms.append((one, -1))
                 moved[number, step].append((one, 1))
                 steps = range(step + 1) if back else range(step, self.steps)
-                for other in steps if room else ():
+                for other in steps if room and self.even else ():
                     self.room[number, other].append((one, 1))
                 if after:
                     later = [0] * (number + 1) + self.counts[number + 1 :]

@@ -153,6 +153,8 @@ class _Search:
             for each in self.family.bands[1:]
         ]
         search.start(uniform)
+        # Windows take seconds: MobileNetV2 on 4 MB, 2.25 of 7.93 ms are there before.
+        self._try(min(uniform, key=search.price))
         for cover in search.covers():
             self._try(cover)
             if stop():

@@ -55,6 +55,15 @@ class CoverSearch:
                 self.empty.solve(cover, self.threads)
                 self.borders = sorted({*self.borders, *(each.begin for each in cover)})
 
+    def price(self, cover: Cover) -> float:
+        """Return what a cover costs that begins and ends all segments with nothing on chip.
+
+        It is infinite where a segment is not priced.
+        """
+        if any(each not in self.empty.solved for each in cover):
+            return np.inf
+        return self._price(self.empty, cover)
+
     def covers(self) -> Iterator[Cover]:
         """Yield the best cover after each pass of windows, in windows of twice the size each time.
 

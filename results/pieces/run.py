@@ -21,8 +21,9 @@ from spmopt.core.result import relative_gap
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.frontends import zoo
 from spmopt.graph.listing import listing
-from spmopt.graph.lower import LOWERINGS, lower
+from spmopt.graph.lower import lower
 from spmopt.graph.normalization import split_normalizations
+from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -9,9 +10,13 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis.obstacles import Obstacle, Obstacles, obstacles
+from spmopt.analysis.segments import SegmentFigures, segment_figures
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.core.instance import Instance
+from spmopt.core.listing import Pieces
+from spmopt.core.objective import MAKESPAN, Objective
+from spmopt.core.order import other_order
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
 from spmopt.verifier import ScheduleArrays
@@ -85,12 +90,21 @@ class Explanation:
 
     figures: StepFigures
     obstacles: Obstacles
+    segments: Sequence[SegmentFigures] = ()
 
     @classmethod
-    def of(cls, instance: Instance, schedule: Schedule) -> Self:
-        """Explain ``schedule``, which must be legal."""
+    def of(
+        cls,
+        instance: Instance,
+        schedule: Schedule,
+        pieces: Pieces | None = None,
+        objective: Objective = MAKESPAN,
+    ) -> Self:
+        """Explain ``schedule``, which must be legal; of ``pieces`` its segments, too."""
         figures = step_figures(ScheduleArrays.of(instance, schedule))
-        return cls(figures=figures, obstacles=obstacles(figures))
+        in_order = pieces is not None and other_order(schedule.steps.operation) is None
+        segments = segment_figures(figures, pieces, objective) if pieces and in_order else ()
+        return cls(figures=figures, obstacles=obstacles(figures), segments=segments)
 
     @property
     def instance(self) -> Instance:
@@ -110,10 +124,35 @@ class Explanation:
         return total
 
     def largest(self, count: int) -> list[int]:
-        """Return the steps with the largest stalls, largest first, as far as they stall at all."""
-        stall = self.figures.stall_cycles
-        order = np.argsort(-stall, kind="stable")[:count]
-        return [int(step) for step in order if stall[step] > 0]
+        """Return the steps with the largest stalls, largest first, as far as they stall at all.
+
+        Pieces of an operation count as one, with the step of the piece that stalls longest.
+        """
+        stall, total = self.figures.stall_cycles, dict[str, int]()
+        longest: dict[str, int] = {}
+        for step in np.argsort(-stall, kind="stable").tolist():
+            name = self.whole(step)
+            longest.setdefault(name, step)
+            total[name] = total.get(name, 0) + int(stall[step])
+        order = sorted(longest, key=lambda name: -total[name])[:count]
+        return [longest[name] for name in order if total[name] > 0]
+
+    def pieces(self, step: int) -> list[int]:
+        """Return the steps that stall and run pieces of what a step runs, itself among them."""
+        return self._stalled.get(self.whole(step), [step])
+
+    def whole(self, step: int) -> str:
+        """Name of the operation that a step runs, or a piece of."""
+        name = self.operation(step)
+        return self.instance.piece_of.get(name, name)
+
+    @cached_property
+    def _stalled(self) -> dict[str, list[int]]:
+        """Steps that stall, by the operation that they run a piece of."""
+        found: dict[str, list[int]] = {}
+        for step in np.flatnonzero(self.figures.stall_cycles).tolist():
+            found.setdefault(self.whole(step), []).append(step)
+        return found
 
     def operation(self, step: int) -> str:
         """Name of what a step runs."""

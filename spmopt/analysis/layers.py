@@ -4,6 +4,7 @@ The records know operations only.
 
 * A *layer* is an operation with its gradient operations, as in the tables of Tsai (2021): those
   of the backward pass that are called ``conv1.d0``, ``conv1.d1`` and so on belong to ``conv1``.
+  Pieces of an operation are one.
 * An operation is of the *backward* pass when it touches a gradient: sums of gradients and
   updates of weights are too.
 * It is of *type I* (Tsai, section 5.2: convolutions, fully-connected layers) when it multiplies
@@ -18,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.core.instance import Instance, TensorKind
-from spmopt.core.operation import Operation
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier.durations import per_step
@@ -55,9 +55,10 @@ def layers(instance: Instance, line: Timeline) -> StepLayers:
     gradient = np.array([tensor.kind in _GRADIENTS for tensor in instance.tensors], bool)
     backward = np.zeros(line.steps, bool)
     backward[line.step[gradient[line.tensor]]] = True
-    forward = {op.name for op, back in zip(operations, backward.tolist(), strict=True) if not back}
+    names = [instance.piece_of.get(operation.name, operation.name) for operation in operations]
+    forward = {name for name, back in zip(names, backward.tolist(), strict=True) if not back}
     order: dict[str, int] = {}
-    layer = [order.setdefault(_layer(op, forward), len(order)) for op in operations]
+    layer = [order.setdefault(_layer(name, forward), len(order)) for name in names]
     ids = np.array(layer, np.int64)
     change = (np.diff(ids) != 0) | (backward[1:] != backward[:-1])
     return StepLayers(
@@ -76,9 +77,9 @@ def touched_bytes(line: Timeline, group: Ints, count: int) -> Ints:
     return per_step(line.size_bytes[pairs % tensors], pairs // tensors, count)
 
 
-def _layer(operation: Operation, forward: set[str]) -> str:
-    """Return the forward operation that ``operation`` is a gradient of, or itself, by name."""
-    match = _GRADIENT_NAME.fullmatch(operation.name)
-    if match and match[1] in forward and operation.name not in forward:
+def _layer(name: str, forward: set[str]) -> str:
+    """Return the forward operation that an operation is a gradient of, or itself, by name."""
+    match = _GRADIENT_NAME.fullmatch(name)
+    if match and match[1] in forward and name not in forward:
         return match[1]
-    return operation.name
+    return name

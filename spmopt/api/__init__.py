@@ -39,9 +39,10 @@ def _instance(network: Any, **options: Any) -> Any:
     """Load, build and lower, as ``api.instance`` did."""
     loaded = ("training", "batch", "optimizer", "parameters", "assume_pointwise")
     own = {name: options.pop(name) for name in loaded if name in options}
-    lowering, base = options.pop("lowering", None), options.pop("machine", None)
+    chosen = {name: options.pop(name) for name in ("lowering", "fold") if name in options}
+    base = options.pop("machine", None)
     workload = load(network, **own)
     if workload.instance is not None and base is None:
         base = workload.instance.machine
     on = machine(**options) if base is None else machine(base, **options)
-    return lower(workload, on, lowering=lowering)
+    return lower(workload, on, **chosen)

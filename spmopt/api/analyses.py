@@ -195,7 +195,7 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
             f"explain: the scratchpad of {instance.name} has banks, which it does not tell apart; "
             "use analyze, or one scratchpad"
         )
-    found = Explanation.of(instance, schedule)
+    found = Explanation.of(instance, schedule, result.pieces, result.objective)
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:
         raise InputError(f"step {step}: there are steps 0 to {count - 1}")

@@ -288,6 +288,7 @@ def lower(
     machine: Machine | None = None,
     *,
     lowering: str | None = None,
+    fold: bool = True,
     callbacks: Callbacks = QUIET,
 ) -> Instance:
     """Lower a workload for a machine: fix sizes, cycles and the order of operations.
@@ -300,8 +301,12 @@ def lower(
     machine
         What :func:`spmopt.machine` returns; default: rtx2080ti, or that of the instance.
     lowering
-        How operations use DRAM. panel: a product keeps its smallest operand on chip, larger ones
-        are processed in panels (default); ideal: every operand crosses the DRAM boundary once.
+        How operations use DRAM. tiled: products in the tiles that move least, buffers of streams
+        are counted (default); panel: a product keeps its smallest operand on chip, larger ones are
+        processed in panels; ideal: every operand crosses the DRAM boundary once.
+    fold
+        With lowering tiled, compute what follows from constants before an inference, and fold batch
+        normalization into the weights of the product before it.
     callbacks
         Receive progress.
 
@@ -316,20 +321,24 @@ def lower(
         An unknown operator or lowering, or a machine that changes an instance's cycles.
     """
     from spmopt.graph.listing import lower_listed
-    from spmopt.graph.lower import LOWERINGS
+    from spmopt.graph.preparation import named
 
     if not isinstance(workload, Workload):
         workload = load(workload)
     if workload.instance is not None:
-        if lowering is not None:
-            raise already_lowered("lowering", workload.source)
+        for option in given_of_lowering(lowering, fold):
+            raise already_lowered(option, workload.source)
         return _on(workload.instance, machine, workload.source)
     assert workload.graph is not None
     callbacks.progress("lowering", None)
     on = _default_machine() if machine is None else machine
-    chosen = lowering or LOWERINGS[0]
-    found = lower_listed(workload.graph, on, lowering=chosen)
+    found = lower_listed(workload.graph, on, lowering=named(lowering, fold=fold))
     return replace(found, name=workload.title, source=workload.source)
+
+
+def given_of_lowering(lowering: str | None, fold: bool) -> list[str]:
+    """Return which options of a lowering are not the default."""
+    return ["lowering"] * (lowering is not None) + ["fold"] * (not fold)
 
 
 def _banked(machine: Machine) -> tuple[object, ...]:

@@ -20,6 +20,7 @@ from spmopt.api.inputs import (
     DEFAULT_MACHINE,
     Workload,
     already_lowered,
+    given_of_lowering,
     is_stored,
     load,
     lower,
@@ -43,10 +44,14 @@ if TYPE_CHECKING:
 Axis = str | int | Sequence[str | int]
 """Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
 _SILENT = Callbacks(warn=lambda message: None)
-OF_NETWORKS = ("training", "batch", "optimizer", "parameters", "assume_pointwise", "lowering")
+_OF_LOWERING = ("lowering", "fold")
+OF_NETWORKS = (
+    *("training", "batch", "optimizer", "parameters", "assume_pointwise"),
+    *_OF_LOWERING,
+)
 """Options of a network."""
 _VERSION = 2
-"""Of files: in those of version 1 the lowering ``panel`` is called ``tiled``."""
+"""Of files: in those of version 1 ``tiled`` is the lowering ``panel``."""
 _IN_ROWS = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
 """Settings that have columns in any sweep."""
 _SWEPT = (*_IN_ROWS, "technology", "banks")
@@ -193,6 +198,7 @@ def sweep(
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
     lowering: str | None = None,
+    fold: bool = True,
     machine: str | Sequence[str] | None = None,
     spm: Axis | None = None,
     bandwidth: Axis | None = None,
@@ -227,7 +233,7 @@ def sweep(
         As for :func:`load`.
     batch
         Batch sizes, e.g. 8:256:x2; default: that of each network.
-    lowering
+    lowering, fold
         As for :func:`lower`.
     machine
         Machine names or TOML files; default: rtx2080ti.
@@ -310,7 +316,7 @@ def sweep(
         **dict(
             _spelled(key, value)
             for key, value in options.items()
-            if value is not None and key != "lowering"
+            if value is not None and key not in _OF_LOWERING
         ),
         **cut,
     }
@@ -377,7 +383,12 @@ def _axes(given: Mapping[str, Axis | bool | None]) -> dict[str, tuple[Setting, .
 
 
 def networks_of(
-    names: Sequence[str], *, batch: Axis | None = None, lowering: str | None = None, **options: Any
+    names: Sequence[str],
+    *,
+    batch: Axis | None = None,
+    lowering: str | None = None,
+    fold: bool = True,
+    **options: Any,
 ) -> list[Network]:
     """Return every network at every batch size, each once.
 
@@ -387,13 +398,12 @@ def networks_of(
         An unknown network, or an option that does not go with one.
     """
     from spmopt.frontends.networks import require_network
-    from spmopt.graph.lower import LOWERINGS
+    from spmopt.graph.preparation import named
     from spmopt.sweeps.axes import axis, count
     from spmopt.sweeps.cases import Network
 
     require_training(options["optimizer"], options["training"])
-    if lowering not in (None, *LOWERINGS):
-        raise InputError(f"lowering {lowering!r} is unknown; use {' or '.join(LOWERINGS)}")
+    chosen = named(lowering, fold=fold)
     batches: Sequence[int | None] = (None,)
     if batch is not None:
         texts = [batch] if isinstance(batch, str | int) else batch
@@ -401,8 +411,8 @@ def networks_of(
     found: dict[Network, None] = {}
     for name in dict.fromkeys(names):
         if is_stored(name):
-            if lowering is not None:
-                raise already_lowered("lowering", name)
+            for option in given_of_lowering(lowering, fold):
+                raise already_lowered(option, name)
             instance = load(name, batch=batches[0], **options).instance
             assert instance is not None
             found[Network(name=name, lowering=instance.lowering)] = None
@@ -411,7 +421,7 @@ def networks_of(
             require_network(name)
         for size in batches:
             parameters = tuple((options["parameters"] or {}).items())
-            own = {**options, "parameters": parameters, "lowering": lowering or LOWERINGS[0]}
+            own = {**options, "parameters": parameters, "lowering": chosen}
             found[Network(name=name, batch=size, **own)] = None
     return list(found)
 

@@ -360,6 +360,7 @@ def tune(
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
     lowering: str | None = None,
+    fold: bool = True,
     objectives: Sequence[str] = ("time", "area"),
     scheduler: str = "page",
     schedule_for: str | None = None,
@@ -390,7 +391,7 @@ def tune(
         As for :func:`load`.
     batch
         Batch size, where it is no field of the space.
-    lowering
+    lowering, fold
         As for :func:`lower`.
     objectives
         Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others.

@@ -42,10 +42,12 @@ def restored(stored: StoredResult) -> StoredResult:
         pairs = zip(kept.loops, loops, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         raise InputError(f"pieces.loops[{same}]: must be that of the segment in the cover")
+    instance = replace(instance, piece_of=listing.piece_names(kept.cover))
     pieces = Pieces(
         listing=listing, cover=kept.cover, instance=instance, certificate=kept.certificate
     )
-    return replace(stored, result=replace(stored.result, pieces=pieces), pieces=None)
+    result = replace(stored.result, pieces=pieces)
+    return replace(stored, instance=instance, result=result, pieces=None)
 
 
 def from_graph(pieces: Pieces, instance: Instance) -> Listing:
@@ -124,10 +126,12 @@ def _relisted(graph: Graph, instance: Instance, lowering: str) -> Listing:
         The graph cannot be lowered.
     """
     from spmopt.graph.listing import listing
-    from spmopt.graph.lower import LOWERINGS
+    from spmopt.graph.preparation import named
 
-    if lowering not in LOWERINGS:
-        raise InputError(f"pieces.lowering: use {' or '.join(LOWERINGS)}, not {lowering!r}")
+    try:
+        named(lowering)
+    except InputError as error:
+        raise InputError(f"pieces.lowering: {str(error).removeprefix('lowering ')}") from None
     try:
         found = listing(graph, instance.machine, lowering=lowering)
     except InputError as error:

@@ -39,6 +39,7 @@ _FLAGS = {
     "schedulers": ("--schedulers", "--scheduler", "-s"),
     "output": ("--output", "-o"),
     "prune": ("--prune/--no-prune",),
+    "fold": ("--fold/--no-fold",),
 }
 _METAVARS = {
     "cover": "FILE",

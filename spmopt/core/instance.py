@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -49,7 +49,8 @@ class Instance:
     """A lowered problem: fixed sizes, cycles and order (PROBLEM.md, section 1).
 
     ``listed`` gives the :class:`~.listing.Listing` for a machine: how operations may be computed in
-    pieces. None where only the operations are known, not what they compute.
+    pieces. None where only the operations are known, not what they compute. ``piece_of`` names the
+    operations that others are pieces of.
 
     Raises
     ------
@@ -65,6 +66,7 @@ class Instance:
     lowering: str = "custom"
     source: str = field(default="", compare=False)
     listed: Callable[[Machine], object] | None = field(default=None, compare=False, repr=False)
+    piece_of: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.operations:

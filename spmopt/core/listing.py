@@ -288,8 +288,19 @@ class Listing:
             ),
             lowering=self.lowering,
             source=self.source,
+            piece_of=self.piece_names(cover),
         )
         return instance, origins
+
+    def piece_names(self, cover: Cover) -> dict[str, str]:
+        """Return the names of operations by those of their pieces."""
+        origins = (origin for segment in cover for origin in self._origins(segment))
+        names = [operation.name for operation in self.operations]
+        return {
+            origin.named(names[origin.operation]): names[origin.operation]
+            for origin in origins
+            if origin.pieces > 1 or origin.rows is not None
+        }
 
     def _origins(self, segment: Segment) -> Iterator[Origin]:
         """Yield the pieces of operations of a segment, in their order."""
@@ -334,6 +345,28 @@ class Pieces:
     cover: Cover
     instance: Instance
     certificate: CoverCertificate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BorderCost:
+    """What a change of one segment, or of the border at its end, would cost by estimate.
+
+    Attributes
+    ----------
+    segment
+        Number of the segment in its cover.
+    change
+        ``pieces``: another number; ``merged`` with the next one; the border ``earlier``, ``later``.
+    cover
+        The segments that would stand there.
+    cost
+        In units of the objective; negative where it would gain.
+    """
+
+    segment: int
+    change: str
+    cover: Cover
+    cost: float
 
 
 def listing_of(instance: Instance) -> Listing:

@@ -78,9 +78,8 @@ class Parts:
             for _ in mine
         )
         same = len(operands) == len(mode.operands)
-        name = f"{listed.name}[{origin.piece}]" if origin.pieces > 1 else listed.name
         return Operation(
-            name=name if origin.rows is None else f"{name}[{origin.rows[0]}:{origin.rows[1]}]",
+            name=origin.named(listed.name),
             reads=tuple(part for t in reads for part in parts[t]),
             writes=tuple(part for t in listed.writes for part in parts[t]),
             modes=(mode if same else replace(mode, operands=operands),),

@@ -46,6 +46,11 @@ class Origin:
     pieces: int
     rows: tuple[int, int] | None = None
 
+    def named(self, name: str) -> str:
+        """Return what the piece of an operation of this name is called."""
+        piece = f"{name}[{self.piece}]" if self.pieces > 1 else name
+        return piece if self.rows is None else f"{piece}[{self.rows[0]}:{self.rows[1]}]"
+
 
 @dataclass(frozen=True, slots=True)
 class PieceModes:

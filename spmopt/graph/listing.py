@@ -15,10 +15,11 @@ from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering, Used, lower
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import Shape
+from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.rows import RowAxes
 
 
-def lower_listed(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Instance:
+def lower_listed(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> Instance:
     """Lower ``graph``, knowing how each operation is cut (:attr:`~spmopt.core.Instance.listed`).
 
     Raises
@@ -30,7 +31,7 @@ def lower_listed(graph: Graph, machine: Machine, *, lowering: str = "panel") -> 
     return replace(whole, listed=partial(listing, graph, lowering=lowering))
 
 
-def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listing:
+def listing(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> Listing:
     """Lower ``graph`` as :func:`spmopt.graph.lower.lower` does, in any number of pieces.
 
     The mode of a piece is that which lowering gives to operands of its shapes and sizes. Numbers of
@@ -44,7 +45,7 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listi
         operators can be cut.
     """
     low = Lowering(graph, machine, lowering)
-    axes = LinkedAxes(graph)
+    axes = LinkedAxes(low.graph)
     batch = axes.pieces(axes.batch)
     divisors = [pieces for pieces in range(1, batch + 1) if batch % pieces == 0]
     banded = BandModes(low, axes)
@@ -70,8 +71,8 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Listi
         tensors=low.tensors,
         operations=tuple(operations),
         batch=batch,
-        lowering=lowering,
-        graph=graph,
+        lowering=low.name,
+        graph=low.graph,
         band_mode=banded,
     )
 

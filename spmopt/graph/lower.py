@@ -9,32 +9,41 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STREAMED, Mode, Operation
+from spmopt.core.operation import STREAMED, Mode, Operand, Operation
 from spmopt.core.order import hazards
 from spmopt.graph import operators
+from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import access_cycles, compute_cycles
 from spmopt.graph.naming import unused
-from spmopt.graph.operators.spec import OperatorSpec, Style
+from spmopt.graph.operators.loops import LoopNest, loop_nest
+from spmopt.graph.operators.spec import Gemm, OperatorSpec, Shape, Style
+from spmopt.graph.preparation import LOWERINGS, TILED, named, prepared
+from spmopt.graph.tiles import budget_bytes, least_traffic
 from spmopt.graph.tiling import Tiling, tile
 
-LOWERINGS = ("panel", "ideal")
+_TWICE = Operand(passes=2)
 _IDEAL = Tiling(operands={})
 _FEW = 32
 """Operands of a node that is worth comparing with others."""
 Shapes = tuple[tuple[int, ...], ...]
 
 
-def lower(graph: Graph, machine: Machine, *, lowering: str = "panel") -> Instance:
+def lower(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> Instance:
     """Fix sizes, cycles, residency needs and order (PROBLEM.md, section 1).
 
-    Every node becomes an operation of one mode, in the graph's order, except views: a view and
-    its operand are one tensor, named after the operand, and kept if either is. A value that no
-    operation touches is left out. Predecessors are all earlier operations that wrote what an
-    operation reads or writes, or read what it writes, since the write before.
+    Every node of the graph, :func:`prepared` first, becomes an operation of one mode, in the
+    graph's order, except views: a view and its operand are one tensor, named after the operand,
+    and kept if either is. A value that no operation touches is left out. Predecessors are all
+    earlier operations that wrote what an operation reads or writes, or read what it writes, since
+    the write before.
 
     ``ideal``: every operand crosses the DRAM boundary once, nothing is stationary, no scratch.
-    ``panel``: matrix products keep an operand or need scratch, see :mod:`spmopt.graph.tiling`;
-    stationary operands and scratch of an operation always fit in the SPM, whatever its size.
+    ``panel``: matrix products keep an operand or need scratch, see :mod:`spmopt.graph.tiling`.
+    ``tiled``: products go in the tiles that move least (:mod:`spmopt.graph.tiles`), and streams
+    have buffers, which are scratch (:mod:`spmopt.graph.buffers`). What is read again once a sum of
+    it is known streams once where two rows of it fit in the room of an operation's buffers, else
+    twice: for the statistics, which one reading gives, and for what follows from them.
+    Stationary operands and scratch of an operation always fit in the SPM, whatever its size.
 
     Compute cycles: see :mod:`spmopt.graph.cycles`; where the machine names the banks of its
     scratchpad, no fewer than these need to deliver ``spm_read_bytes`` and to accept
@@ -72,6 +81,8 @@ class Lowering:
 
     Attributes
     ----------
+    graph
+        The graph, :func:`prepared`.
     nodes
         Those that become operations, in order: all but views.
     tensors
@@ -81,9 +92,9 @@ class Lowering:
     """
 
     def __init__(self, graph: Graph, machine: Machine, lowering: str) -> None:
-        if lowering not in LOWERINGS:
-            raise InputError(f"lowering {lowering!r} is unknown; use {' or '.join(LOWERINGS)}")
-        self.graph, self.machine, self.name = graph, machine, lowering
+        self.name = named(lowering)
+        graph = prepared(graph, self.name)
+        self.graph, self.machine = graph, machine
         specs = [operators.lookup(node.operator) for node in graph.nodes]
         self.tensors, self._index = _tensors(graph, specs)
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
@@ -159,7 +170,9 @@ class Lowering:
         gemm = None if spec.gemm is None else spec.gemm(*shapes, node.attributes)
         work = spec.operations(*shapes, node.attributes)
         tiling = _IDEAL
-        if self.name != "ideal" and gemm is not None:
+        if self.name in TILED:
+            tiling = self._tiled(at, used, shapes, sizes, gemm)
+        elif self.name == "panel" and gemm is not None:
             tiling = tile(gemm, used.inputs, used.outputs, sizes, machine)
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
@@ -175,6 +188,57 @@ class Lowering:
             spm_read_bytes=read,
             spm_write_bytes=written,
         )
+
+    def _tiled(
+        self,
+        at: int,
+        used: Used,
+        shapes: tuple[Shapes, Shapes],
+        sizes: Sequence[int] | Mapping[int, int],
+        gemm: Gemm | None,
+    ) -> Tiling:
+        """Return how operands are used, and the buffers of those that stream."""
+        machine, budget = self.machine, budget_bytes(self.machine)
+        operands = _operands(used, shapes)
+        of_shape = {name: shape for name, (_, shape) in operands.items()}
+        bytes_of = {name: sizes[tensor] for name, (tensor, _) in operands.items()}
+        nest = self._nest(at, shapes)
+        of = {name: tensor for name, (tensor, _) in operands.items()}
+        lines = {of[name]: size for name, size in window_buffers(nest, of_shape, bytes_of).items()}
+        pages = {t: page_buffer(sizes[t], machine.page_bytes) for t in used.reads + used.writes}
+        if gemm is not None:
+            inputs = {used.inputs[k] for k in gemm.a + gemm.b}
+            roles = inputs | {used.outputs[k] for k in gemm.c}
+            others = sum(size for t, size in pages.items() if t not in roles)
+            return least_traffic(
+                gemm, used.inputs, used.outputs, sizes, machine, lines=lines, others=others
+            )
+        rows = {of[name]: size for name, size in row_buffers(nest, of_shape, bytes_of).items()}
+        once = sum({**pages, **lines, **rows}.values())
+        if not rows or once <= budget:
+            return Tiling(operands={}, scratch_bytes=min(once, budget))
+        buffers = min(sum({**pages, **lines}.values()), budget)
+        return Tiling(operands=dict.fromkeys(rows, _TWICE), scratch_bytes=buffers)
+
+    def _nest(self, at: int, shapes: tuple[Shapes, Shapes]) -> LoopNest:
+        """Return what an operation computes; nothing where that is not known."""
+        node, rule = self.nodes[at], self.specs[at].computes
+        if rule is None:
+            return LoopNest(extents={}, statements=())
+        try:
+            return loop_nest(rule(*shapes, node.attributes), *shapes, node.attributes)
+        except InputError as error:
+            raise InputError(f"node {node.name} ({node.operator}): {error}") from None
+
+
+def _operands(used: Used, shapes: tuple[Shapes, Shapes]) -> dict[str, tuple[int, Shape]]:
+    """Return tensor and shape of each operand, by its name in what the operator computes."""
+    places = (("x", used.inputs, shapes[0]), ("y", used.outputs, shapes[1]))
+    return {
+        f"{letter}{k}": operand
+        for letter, tensors, of_shape in places
+        for k, operand in enumerate(zip(tensors, of_shape, strict=False))
+    }
 
 
 def _tensors(graph: Graph, specs: list[OperatorSpec]) -> tuple[tuple[Tensor, ...], dict[int, int]]:

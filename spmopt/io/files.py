@@ -65,7 +65,7 @@ _OF_PIECES = ("cover_bound", "pieces")
 
 
 OLD_LOWERINGS: Mapping[str, str] = {"tiled": "panel"}
-"""Lowerings of today by the names that files up to version 2 call them."""
+"""Lowerings of today by the names that files up to version 2 call them; ``tiled`` is new since."""
 
 
 def _objective_lacks(old: Json) -> Json:

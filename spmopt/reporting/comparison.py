@@ -251,8 +251,10 @@ def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, s
     if result.value is not None and best is not None:
         is_best = result.value == best
         found["vs best"] = "best" if is_best else percent(float(result.value / best - 1), fill=True)
-    if result.gap is not None:
-        found[_GAP] = found[_OWN_GAP] = percent(result.gap, fill=True)
+    # What bounds all covers bounds each of them, the list as given too.
+    gaps = [gap for gap in (result.gap, result.cover_gap) if gap is not None]
+    if gaps:
+        found[_GAP] = found[_OWN_GAP] = percent(min(gaps), fill=True)
     if result.cover_gap is not None:
         found[_COVER_GAP] = percent(result.cover_gap, fill=True)
     if result.class_bound is not None and result.class_gap is not None:

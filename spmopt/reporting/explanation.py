@@ -20,6 +20,7 @@ from spmopt.reporting import tables
 from spmopt.reporting.headings import account_heading
 from spmopt.reporting.quantities import share, shares_text, si
 from spmopt.reporting.results import Record, instance_record, result_record
+from spmopt.reporting.segments import segments_parts, segments_record
 from spmopt.reporting.tables import Grid, Line, NamedValues, Part
 
 KB, GB = 1000, 10**9
@@ -59,6 +60,7 @@ def explanation_record(
         "stall_cycles_by_obstacle": {o.words: int(found.by_obstacle[o]) for o in Obstacle},
         "stall_cycles_by_cause": {cause.words: int(found.by_cause[cause]) for cause in causes},
         "stalls": [_stall_record(found, step) for step in steps],
+        **({"segments": segments_record(found.segments)} if found.segments else {}),
         "shadow_prices": None if prices is None else prices_record(prices),
     }
 
@@ -120,13 +122,17 @@ def explanation_parts(
     """Yield what is printed; ``steps`` in detail, with all of their transfers if ``in_full``."""
     yield from account_heading(found.instance, result)
     yield NamedValues(rows=list(_summary(found)))
+    yield from segments_parts(found.segments, found.instance.machine, result)
     if steps:
         yield ""
         if not in_full:
             stall = found.figures.stall_cycles
-            part = share(int(stall[list(steps)].sum()) / int(stall.sum()))
+            shown = [piece for step in steps for piece in found.pieces(step)]
+            part = share(int(stall[shown].sum()) / int(stall.sum()))
             count = np.count_nonzero(stall)
-            yield f"Largest stalls: {len(steps)} of {count} steps, {part} of all stall"
+            pieces = "" if len(shown) == len(steps) else ", the longest of each operation's pieces"
+            what = f"{len(shown)} of {count} steps"
+            yield f"Largest stalls: {what}, {part} of all stall{pieces}"
         rows = [row for step in steps for row in _stall_rows(found, step, in_full)]
         left = [name for name in _STALLS if name not in ("stall", "size")]
         yield Grid(columns=_STALLS, rows=rows, left=left, words=_FOLDED, dispensable=_FEWER)
@@ -208,7 +214,10 @@ def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[
     clock, transfers = found.instance.machine.clock_hz, found.transfers(step)
     shown = transfers if in_full else transfers[:_NAMED]
     least = 0 if in_full else _NEGLIGIBLE * found.figures.stall_cycles[step]
-    where = (str(step), found.operation(step))
+    more = len(found.pieces(step)) - 1
+    operation = found.operation(step)
+    alike = f" and {more} pieces more" if more > 0 and not in_full else ""
+    where = (str(step), f"{operation}{alike}")
     for of in shown:
         passes = f" x {of.passes}" if of.passes > 1 else ""
         for kind in sorted(Obstacle, key=lambda kind: -of.by_obstacle[kind]):
@@ -217,11 +226,11 @@ def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[
                 size = si(of.size_bytes, "B") + passes
                 detail = _detail(found, of, kind)
                 yield *where, stall, of.cause.words, of.name, size, kind.words, detail
-    more = transfers[len(shown) :]
-    cycles = sum(of.stall_cycles for of in more)
+    others = transfers[len(shown) :]
+    cycles = sum(of.stall_cycles for of in others)
     if cycles > _NEGLIGIBLE * found.figures.stall_cycles[step]:
         rest = si(cycles / clock, "s", fill=True)
-        yield *where, rest, f"{len(more)} more", "", "", "", ""
+        yield *where, rest, f"{len(others)} more", "", "", "", ""
 
 
 def _detail(found: Explanation, of: Transfer, kind: Obstacle) -> str:

@@ -3,7 +3,8 @@
 Threads: the operations, each until the next may begin; what the engine computes; the commands of
 the DMA channel by direction; and the stalls, named by their cause. A counter has the scratchpad by
 kinds of tensors. What moves between banks is an instant. A flow goes from every load to the
-operation that first uses what it brings.
+operation that first uses what it brings. Of a schedule in pieces two more threads have its segments
+and their pieces, and pieces of an operation bear its name, so that viewers add them up.
 
 Time stamps are microseconds. The viewers keep nanoseconds, so that every time is rounded to one
 first; of two things that follow each other the second begins where the first ends.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from math import floor, inf, nextafter
 
 import numpy as np
@@ -30,6 +32,8 @@ Event = dict[str, object]
 PROCESS = 1
 OPERATIONS, COMPUTE, DMA_IN, DMA_OUT, STALLS = THREADS = range(1, 6)
 _NAMES = ("operations", "compute", "DMA in", "DMA out", "stalls")
+SEGMENTS, PIECES = 6, 7
+_OF_COVERS = {SEGMENTS: "segments", PIECES: "pieces"}
 _NS_PER_S = 10**9
 _KINDS = [kind.name.lower().replace("_", " ") for kind in Command]
 _CAUSES = [cause.words for cause in Cause]
@@ -74,6 +78,8 @@ class _Tracer:
         self._picture, self._view = picture, view
         operations = [picture.instance.operations[k].name for k in view.timeline.order.tolist()]
         self._operation = operations
+        of = picture.instance.piece_of
+        self._whole = [of.get(name, name) for name in operations]
         self._start = self._ns(times.start)
         self._end = self._ns(times.start + times.duration)
         self._command_start = self._ns(times.command_start)
@@ -81,6 +87,7 @@ class _Tracer:
     def events(self) -> Iterator[Event]:
         """Yield all, each thread in the order of time."""
         yield from self._metadata()
+        yield from self._segments()
         yield from self._operations()
         yield from self._engine()
         yield from self._transfers()
@@ -97,13 +104,31 @@ class _Tracer:
             yield {**about, "tid": thread, "name": "thread_name", "args": {"name": name}}
             order = {"sort_index": thread}
             yield {**about, "tid": thread, "name": "thread_sort_index", "args": order}
+        for thread, name in _OF_COVERS.items() if picture.segments else ():
+            yield {**about, "tid": thread, "name": "thread_name", "args": {"name": name}}
+            order = {"sort_index": thread - PIECES}  # above the operations
+            yield {**about, "tid": thread, "name": "thread_sort_index", "args": order}
+
+    def _segments(self) -> Iterator[Event]:
+        """Yield segments, and below them their pieces."""
+        for number, segment in enumerate(self._picture.segments):
+            args: Event = {"segment": number, "pieces": segment.pieces}
+            span = self._start[segment.begin], self._end[segment.end - 1]
+            yield _slice(SEGMENTS, "segment", segment.label, span, args)
+        for number, segment in enumerate(self._picture.segments):
+            blocks = [*segment.blocks, segment.end]
+            for block, (begin, end) in enumerate(pairwise(blocks)):
+                span = self._start[begin], self._end[end - 1]
+                name = f"segment {number}"
+                more: Event = {"segment": number, "block": segment.block_name(block)}
+                yield _slice(PIECES, "piece", name, span, more)
 
     def _operations(self) -> Iterator[Event]:
         of = self._picture.analysis.layers
         columns = zip(self._operation, of.layer.tolist(), self._start, self._end, strict=True)
         for step, (name, layer, start, end) in enumerate(columns):
             args = {"operation": name, "layer": of.names[layer], "step": step}
-            yield _slice(OPERATIONS, "operation", name, (start, end), args)
+            yield _slice(OPERATIONS, "operation", self._whole[step], (start, end), args)
 
     def _engine(self) -> Iterator[Event]:
         """Yield what is computed, and the stall before and after it."""
@@ -112,8 +137,8 @@ class _Tracer:
         columns = (cycles.tolist(), times.cause.tolist())
         spans = zip(self._start, begins, ends, self._end, *columns, strict=True)
         for step, (start, begin, end, stop, computed, cause) in enumerate(spans):
-            name = self._operation[step]
-            args = {"operation": name, "step": step}
+            name = self._whole[step]
+            args = {"operation": self._operation[step], "step": step}
             if computed:
                 yield _slice(COMPUTE, "compute", name, (begin, end), {**args, "cycles": computed})
             why = {**args, "cause": _CAUSES[cause]}

@@ -34,12 +34,14 @@ from spmopt.verifier.cover_bound import cover_bound
 _MANY = 5_000
 """Operations above which a formulation starts from one attempt of one policy: all those of
 ``page`` take as long there as it takes to close the gap to 1 %."""
-_FEW = 1_000
-"""Operations of a cover's instance on which policies are run beside: 0.1 s at most."""
+_FEW = 5_000
+"""Operations of a cover's instance on which policies are run beside: a second at most."""
 _LISTER = "page"
 """Schedules the list as given, from which who chooses a cover starts."""
 _LIST_SHARE = 0.2
 """Of the time limit of who chooses a cover: for the list as given."""
+_LIST_TOLERANCE = 1e-3
+"""Of that list: covers differ by more."""
 _FINISH_S = 7e-5
 """Of an operation: to assemble a schedule, to verify it, and to evaluate its bound."""
 
@@ -62,7 +64,8 @@ class ScheduleRunner:
     def run_asked(self, entry: SchedulerEntry) -> Run:
         """Run a scheduler that was asked for; news of those that it starts from are its own."""
         self._asked = entry
-        self._tell(Incumbent())
+        if not entry.covers:  # which begins with another
+            self._tell(Incumbent())
         found = self.run(entry) if entry.is_own else self._run_foreign(entry)
         if found.legal is not None:
             self._tell_legal(found.legal)
@@ -249,8 +252,12 @@ class ScheduleRunner:
 
     def _list(self) -> Run:
         """Schedule the list as given, in a part of the time."""
-        limit_s = _LIST_SHARE * self._request.time_limit_s
-        request = replace(self._request, time_limit_s=limit_s, started=monotonic())
+        request = replace(
+            self._request,
+            tolerance=max(self._request.tolerance, _LIST_TOLERANCE),
+            time_limit_s=_LIST_SHARE * self._request.time_limit_s,
+            started=monotonic(),
+        )
         runner = ScheduleRunner(self._instance, request)
         runner._policies = self._policies
         found = runner.run_asked(find(_LISTER))

@@ -21,6 +21,7 @@ from spmopt.core.table import Ints
 from spmopt.frontends import zoo
 from spmopt.frontends.networks import load_network
 from spmopt.graph.listing import lower_listed
+from spmopt.graph.preparation import LOWERINGS
 from spmopt.io.files import read_instance
 
 Order = bytes | None
@@ -41,7 +42,7 @@ class Network:
     optimizer: str | None = None
     parameters: tuple[tuple[str, int], ...] = ()
     assume_pointwise: bool = False
-    lowering: str = "panel"
+    lowering: str = LOWERINGS[0]
 
     @property
     def is_lowered(self) -> bool:

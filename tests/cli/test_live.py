@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from spmopt.cli.terminal.live import CLAIMED, OF_CLASS, Live
+from spmopt.cli.terminal.live import CLAIMED, OF_CLASS, OF_COVERS, Live
 from spmopt.core.scheduler import Incumbent
 
 
@@ -83,3 +83,18 @@ def test_a_bound_of_nothing_gives_no_gap() -> None:
     board = live()
     board.add(Incumbent(scheduler="page", value=1, bound=0))
     assert board.rows()[0][2:4] == ("~0 s", "")
+
+
+def test_who_chooses_a_cover_is_held_against_all_covers() -> None:
+    board = live()
+    board.add(Incumbent(scheduler="page", value=100, bound=99, certified=True, verified=True))
+    board.add(Incumbent(scheduler="pieces", of_covers=True))
+    board.add(Incumbent(scheduler="pieces", of_covers=True, value=60, verified=True))
+    board.add(Incumbent(scheduler="pieces", of_covers=True, bound=40))
+    board.add(Incumbent(scheduler="pieces", of_covers=True, bound=50))
+    page, pieces = board.rows()
+    assert page[1:4] == ("100 s", "99 s", "+1.01 %")
+    assert pieces[1:4] == ("60 s", "~50 s^", "~+20.0 %")
+    assert OF_COVERS in board.notes()
+    board.add(Incumbent(scheduler="belady on the cover", of_covers=True, value=70, verified=True))
+    assert board.rows()[2][1:4] == ("70 s", "", "")

@@ -26,8 +26,8 @@ from tests.graph.networks import attention, convolution, lstm, mlp, residual
 MACHINE = load_machine("rtx2080ti", {"spm": "1MB"})
 
 
-def listed(graph: Graph) -> Listing:
-    return listing(graph, MACHINE)
+def listed(graph: Graph, lowering: str = "tiled") -> Listing:
+    return listing(graph, MACHINE, lowering=lowering)
 
 
 def perceptron() -> Graph:
@@ -103,7 +103,7 @@ def test_a_coarser_segment_uses_several_parts_of_a_tensor() -> None:
 
 
 def test_covers_that_do_not_suit_are_refused_in_a_line() -> None:
-    found = listed(training_graph(convolution(), optimizer="sgd"))
+    found = listed(training_graph(convolution(), optimizer="sgd"), "panel")
     names = [each.name for each in found.operations]
     norm, update = names.index("n"), names.index("v.update")
     one = Segment(begin=norm, end=norm + 1, pieces=2)

@@ -83,8 +83,8 @@ def test_tensors_keep_their_flags() -> None:
     assert by_name["loss"].size_bytes == 4
 
 
-def test_tiled_forward_and_backward() -> None:
-    instance = lower(training_graph(mlp()), MACHINE)
+def test_panel_forward_and_backward() -> None:
+    instance = lower(training_graph(mlp()), MACHINE, lowering="panel")
     assert used(instance, "y1") == {
         "x": STATIONARY, "w1": STREAMED, "b1": STREAMED, "y1": STREAMED,
     }  # fmt: skip
@@ -102,7 +102,7 @@ def test_convolution_keeps_its_weight_then_its_weight_gradient() -> None:
     x = b.input("x", (2, 2, 16, 16))
     y = b.add("Conv", [x, b.weight("w", (4, 2, 3, 3))], name="y", pads=(1, 1, 1, 1))
     graph = training_graph(b.finish([y]))
-    instance = lower(graph, MACHINE)
+    instance = lower(graph, MACHINE, lowering="panel")
     assert used(instance, "y") == {"x": STREAMED, "w": STATIONARY, "y": STREAMED}
     assert used(instance, "y.d1") == {
         "y.gradient": STREAMED,
@@ -118,7 +118,7 @@ def test_convolution_keeps_its_weight_then_its_weight_gradient() -> None:
         operations_per_s=1,
         page_bytes=64,
     )
-    narrow = lower(graph, small)
+    narrow = lower(graph, small, lowering="panel")
     assert used(narrow, "y") == {"x": Operand(passes=2), "w": STREAMED, "y": STREAMED}
     mode = narrow.operations[0].modes[0]
     assert mode.scratch_bytes == 144
@@ -127,7 +127,7 @@ def test_convolution_keeps_its_weight_then_its_weight_gradient() -> None:
 
 
 def test_views_share_their_operands_tensor() -> None:
-    instance = lower(convolution(), MACHINE)
+    instance = lower(convolution(), MACHINE, lowering="panel")
     # Dropout and Flatten do nothing at inference; running statistics are read.
     assert text(instance) == [
         "c: x w -> c",
@@ -221,7 +221,7 @@ def test_update_waits_for_every_reader_of_the_weight() -> None:
 
 
 def test_batched_product_takes_a_slice_in_scratch() -> None:
-    instance = lower(attention(), MACHINE)
+    instance = lower(attention(), MACHINE, lowering="panel")
     (scores,) = (op for op in instance.operations if op.name == "a")
     assert scores.modes[0].scratch_bytes == 5 * 5 * 4
     assert set(scores.modes[0].operands) == {STREAMED}
@@ -256,7 +256,7 @@ def test_names_are_unique() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(InputError, match="lowering 'best' is unknown; use panel or ideal"):
+    with pytest.raises(InputError, match="lowering 'best' is unknown; use tiled, panel or ideal"):
         lower(mlp(), MACHINE, lowering="best")
     b = GraphBuilder("nothing")
     y = b.add("Identity", [b.input("x", (3,))])

@@ -27,6 +27,7 @@ from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing
 from spmopt.graph.lower import lower
+from spmopt.graph.preparation import UNFOLDED
 from spmopt.graph.rows import RowAxes
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
@@ -42,7 +43,8 @@ Floats = NDArray[np.float32]
 
 
 def listed(graph: Graph) -> Listing:
-    return listing(graph, MACHINE)
+    """Its values are those of the graph: nothing is folded."""
+    return listing(graph, MACHINE, lowering=UNFOLDED)
 
 
 def numbers(graph: Graph) -> dict[int, Floats]:
@@ -142,7 +144,7 @@ def test_bands_compute_what_the_whole_does(data: st.DataObject) -> None:
 @given(st.data())
 def test_bands_do_the_work_of_the_whole_on_its_bytes(data: st.DataObject) -> None:
     graph = data.draw(feature_maps())
-    found, given = listed(graph), lower(graph, MACHINE)
+    found, given = listed(graph), lower(graph, MACHINE, lowering=UNFOLDED)
     cover = data.draw(banded(found))
     instance, origins = found.instance(cover)
     work = Counter[int]()

@@ -189,7 +189,7 @@ def test_the_status_follows_the_gap_over_all_covers() -> None:
     [
         ("compute_cycles", 10**4, "compute_cycles is 10000, but 1 by graph and cover"),
         ("macs", 1, "macs is 1, but 128 by graph and cover"),
-        ("scratch_bytes", 64, "scratch_bytes is 64, but 0 by graph and cover"),
+        ("scratch_bytes", 64, "scratch_bytes is 64, but 112 by graph and cover"),
     ],
 )
 def test_a_wrong_mode_is_named(field: str, value: int, said: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 import spmopt
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
+from formulations.covers.search import CoverSearch
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
@@ -17,7 +18,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.listing import FAMILIES, Cover, CoverCertificate, Listing, Segment
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Result
-from spmopt.core.scheduler import Request
+from spmopt.core.scheduler import Incumbent, Request
 from spmopt.solving import compare, solve
 from spmopt.verifier import require_legal
 from spmopt.verifier.cover_bound import cover_bound
@@ -167,3 +168,37 @@ def test_a_cover_outside_the_family_of_its_bound_is_refused() -> None:
     claimed = replace(result, pieces=replace(result.pieces, certificate=certificate))
     said = [each.message for each in audit(result.pieces.instance, claimed).violations]
     assert any("over other covers than the schedule's" in each for each in said)
+
+
+def test_the_list_as_given_comes_first_with_its_bound() -> None:
+    instance, news = lowered(spmopt.load("alexnet", batch=2), "1MB"), list[Incumbent]()
+    result = solve(instance, "pieces", replace(request(tolerance=1e-2), on_incumbent=news.append))
+    (page,) = result.beside
+    assert (page.scheduler, page.pieces) == ("page", None)
+    assert page.value is not None
+    assert page.bound is not None
+    assert result.value is not None
+    assert result.value <= page.value
+    assert page.bound <= page.value
+    names = list(dict.fromkeys(each.scheduler for each in news))
+    assert names == ["page", "pieces"]
+    assert {each.of_covers for each in news if each.scheduler == "pieces"} == {True}
+    certain = [each.bound for each in news if each.scheduler == "page" and each.certified]
+    assert certain[-1] == page.bound
+    first = next(at for at, each in enumerate(news) if each.scheduler == "pieces")
+    assert any(each.certified for each in news[:first])
+
+
+def test_a_cover_is_priced_once_its_segments_are() -> None:
+    instance = lowered(mlp(), "64KiB")
+    assert instance.listed is not None
+    listing = instance.listed(instance.machine)
+    assert isinstance(listing, Listing)
+    listed = Listed(listing, MAKESPAN)
+    search = CoverSearch(SegmentArcs(listed, listed.capacity), bool)
+    covers = [listing.uniform(pieces) for pieces in listed.pieces]
+    assert all(search.price(cover) == float("inf") for cover in covers)
+    search.start(covers)
+    for cover in covers:
+        values = [search.empty.solved[segment].value for segment in cover]
+        assert search.price(cover) >= sum(values) > 0

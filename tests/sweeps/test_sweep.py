@@ -35,7 +35,11 @@ from tests.tiny import Op, tiny
 MACHINE = load_machine("rtx2080ti")
 SEARCH = SolveOptions(tolerance=1e-2)
 BERT = Network(
-    name="bert-tiny", training=True, batch=2, parameters=(("layers", 1), ("sequence", 32))
+    name="bert-tiny",
+    training=True,
+    batch=2,
+    parameters=(("layers", 1), ("sequence", 32)),
+    lowering="panel",
 )
 SIZES = tuple(range(400_000, 800_001, 25_000))
 
@@ -70,7 +74,7 @@ def test_points_are_what_solving_them_gives() -> None:
     assert set(found) == {(size, name) for size in SIZES for name in ("belady", "fluid")}
     graph = load_network("bert-tiny", batch=2, training=True, layers=1, sequence=32)
     for size in SIZES[::8]:
-        instance = lower(graph, replace(MACHINE, spm_bytes=size))
+        instance = lower(graph, replace(MACHINE, spm_bytes=size), lowering="panel")
         direct = solve(instance, "belady", Request(tolerance=1e-3, threads=1))
         belady_here, fluid_here = found[size, "belady"], found[size, "fluid"]
         assert belady_here.totals == direct.totals

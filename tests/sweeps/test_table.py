@@ -18,7 +18,9 @@ from spmopt.sweeps.work import Finding
 COLUMNS = SweepColumns(["energy.mac_pj"])
 SWEEP = {"networks": ["resnet50"], "spm": "1MB:3MB:1MB"}
 CASE = SweepCase(
-    network=Network(name="resnet50", training=True, parameters=(("a", 1), ("b", 2))),
+    network=Network(
+        name="resnet50", training=True, parameters=(("a", 1), ("b", 2)), lowering="panel"
+    ),
     machine=load_machine("rtx2080ti"),
     capacities=(10**6, 2 * 10**6, 3 * 10**6),
     extra=(("energy.mac_pj", "1.5"),),

@@ -18,6 +18,7 @@ from spmopt.core.listing import Cover, Listing, Segment
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing
+from spmopt.graph.preparation import UNFOLDED
 from spmopt.graph.training import training_graph
 from spmopt.verifier.piece_maps import (
     AccessMap,
@@ -425,7 +426,7 @@ def test_faults_of_bands_are_named() -> None:
 
 
 def test_many_bands_are_checked_in_little_time() -> None:
-    found = listed(zoo.network("mobilenetv2", batch=32))
+    found = listing(zoo.network("mobilenetv2", batch=32), MACHINE, lowering=UNFOLDED)
     cover = (
         Segment(begin=0, end=33, pieces=32, bands=7),
         Segment(begin=33, end=77, pieces=32, bands=2),

@@ -17,8 +17,8 @@ Needed = frozenset[int]
 class Style(StrEnum):
     """How lowering treats an operator (PROBLEM.md, section 1)."""
 
-    GEMM = "gemm"  # Conv, Gemm, MatMul and their gradients: one operand stationary
-    POINTWISE = "pointwise"  # every operand streams once
+    GEMM = "gemm"  # Conv, Gemm, MatMul and their gradients: one operand stationary, or tiles
+    POINTWISE = "pointwise"  # operands stream
     VIEW = "view"  # shape-only: the result is the operand, no data moves
 
 

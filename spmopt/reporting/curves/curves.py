@@ -20,7 +20,7 @@ from spmopt.reporting.curves.columns import (
     title,
     varying,
 )
-from spmopt.reporting.curves.layout import LISTED, Chart, chart_of
+from spmopt.reporting.curves.layout import COVER, LISTED, Chart, chart_of
 from spmopt.reporting.plain import Json, column, plain, table
 from spmopt.reporting.quantities import percent, share
 
@@ -219,10 +219,17 @@ def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:
             f"Band: from the certified bound to the best schedule, at each point; the optimum of "
             f"the {' or '.join(orders)} order lies in it. Between points it guides the eye."
         )
-    others = {str(row["order"]) for row in made if row["order"]} - {LISTED}
-    if others:
-        names = ", ".join(sorted({str(r["scheduler"]) for r in made if r["order"] in others}))
-        yield f"{names}: in another order, whose optimum is another; gaps are to its own bound."
+    others = {str(row["order"]) for row in made if row["order"]} - {LISTED, COVER}
+    for own, said in (
+        (others, "in another order, whose optimum is another; gaps are to its own bound."),
+        (
+            {COVER},
+            "in pieces, on the cover that was chosen; gaps are to the bound over all covers.",
+        ),
+    ):
+        names = sorted({str(row["scheduler"]) for row in made if row["order"] in own})
+        if names:
+            yield f"{', '.join(names)}: {said}"
     bounds = [row for row in rows if row["verified"] is None and row["gap"] is not None]
     if bounds:
         most = max(number(row, "gap") for row in bounds)

@@ -12,8 +12,8 @@ from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
 from spmopt.reporting.curves.columns import Quantity, Row, number, title
 
-LISTED = "listed"
-"""The order of operations that an instance has."""
+LISTED, COVER = "listed", "cover"
+"""The order of operations that an instance has, and that of the pieces of a cover."""
 _WIDE = 8
 """An axis whose ends are further apart than so many times is logarithmic."""
 

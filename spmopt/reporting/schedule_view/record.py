@@ -14,6 +14,7 @@ from spmopt.reporting.analysis import Columns, detail, records, unit_of
 from spmopt.reporting.headings import bank_names, barrier_notes, order_notes, remarks
 from spmopt.reporting.occupancy import KINDS, kind_numbers
 from spmopt.reporting.plain import Json, column, plain
+from spmopt.reporting.schedule_view.segments import SegmentSpan
 from spmopt.reporting.schedule_view.view import (
     GB,
     LANES_SAID,
@@ -85,6 +86,7 @@ def schedule_record(picture: ScheduleView) -> Json:
         "kinds": list(KINDS),
         "causes": [cause.words for cause in Cause],
         "steps": _steps(picture),
+        "segments": [_segment(picture, each) for each in picture.segments],
         "tensors": _tensors(picture),
         "residencies": plain(picture.residencies),
         "commands": _commands(picture),
@@ -120,6 +122,21 @@ def _steps(picture: ScheduleView) -> Json:
         "stall_by_cause": times.stall_by_cause.tolist(),
         "occupied": picture.occupied.tolist(),
         "price": None if price is None else plain(price),
+    }
+
+
+def _segment(picture: ScheduleView, segment: SegmentSpan) -> Json:
+    """Return a segment, and the steps and times at which its blocks begin."""
+    start, blocks = picture.times.start, list(segment.blocks)
+    last = segment.end - 1
+    return {
+        "label": segment.label,
+        "pieces": segment.pieces,
+        "begin": segment.begin,
+        "end": segment.end,
+        "start": int(start[segment.begin]),
+        "stop": int(start[last] + picture.times.duration[last]),
+        "blocks": [int(start[step]) for step in blocks],
     }
 
 

@@ -24,6 +24,7 @@ from spmopt.reporting.occupancy import occupied_bytes
 from spmopt.reporting.quantities import si
 from spmopt.reporting.results import Figure, figures
 from spmopt.reporting.schedule_view.residencies import Residencies, residencies
+from spmopt.reporting.schedule_view.segments import SegmentSpan, segment_spans
 from spmopt.reporting.schedule_view.times import TIMINGS, Times, replay_times, step_times
 from spmopt.verifier import Replay, ScheduleArrays
 
@@ -84,6 +85,8 @@ class ScheduleView:
         What more scratchpad and bandwidth save; None without a certificate for this order.
     source
         What the schedule's file is called, to tell it from another; empty if there is none.
+    segments
+        Those of its cover, where it is in pieces.
     """
 
     instance: Instance
@@ -96,6 +99,7 @@ class ScheduleView:
     occupied: Ints
     prices: ShadowPrices | None
     source: str = ""
+    segments: tuple[SegmentSpan, ...] = ()
 
     @classmethod
     def of(cls, stored: StoredResult, *, timing: str = "steps", source: str = "") -> Self:
@@ -140,6 +144,7 @@ class ScheduleView:
             occupied=occupied_bytes(view),
             prices=prices,
             source=source,
+            segments=segment_spans(result),
         )
 
     @property

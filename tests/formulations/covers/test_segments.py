@@ -202,7 +202,7 @@ def test_the_bound_of_a_family_holds_for_its_covers_and_falls_as_it_grows() -> N
 
 def test_bounds_of_smaller_families_are_higher_where_fusing_pays() -> None:
     machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
-    listed = listing(attention(), machine)
+    listed = listing(attention(), machine, lowering="panel")
     none, fuse, batch, every = (
         bound_of(listed, objective_named("traffic", machine), listed.family(name))
         for name in FAMILIES

@@ -4,6 +4,7 @@ const LANE = 30;
 const LANE_GAP = 8;
 const LANE_MARK = 5;
 const PRICE_LANE = 44;
+const PIECE_WIDTH = 4;
 
 /**
  * Stretches that do not overlap, each with the part of the height that it takes.
@@ -163,6 +164,7 @@ class Lanes {
       moves("DMA out", STORE, STREAM_OUT),
       { name: "stalls", classes: stallSpans(schedule, look.causes) },
     ];
+    if (schedule.segments.length) this.lanes.push({ name: "segments", classes: [], isCover: true });
     /** @type {number[]} steps that are marked above the engine's lane */
     this.marked = [];
     this.hasPrice = schedule.steps.price !== null;
@@ -188,9 +190,31 @@ class Lanes {
       const layers = classes.map((spans) => [spans, spans.color || theme.muted]);
       paintStack(context, box, axis.from, axis.to, layers);
     });
+    const cover = this.lanes.findIndex(({ isCover }) => isCover);
+    if (cover >= 0) this.drawSegments(context, this.box(sheet, cover), axis, theme);
     this.nameSteps(context, this.box(sheet, 0), axis, theme);
     this.markSteps(context, this.box(sheet, 0), axis, theme);
     if (this.hasPrice) this.drawPrice(sheet, axis, theme);
+  }
+
+  /** Segments in turn of two shades, with a line where a piece begins and what they run. */
+  drawSegments(context, { left, top, width }, axis, theme) {
+    const across = width / axis.span;
+    const place = (cycles) => Math.min(width, Math.max(0, (cycles - axis.from) * across));
+    context.textAlign = "left";
+    this.schedule.segments.forEach(({ label, start, stop, blocks }, at) => {
+      const [from, to] = [place(start), place(stop)];
+      if (to <= from) return;
+      const fill = at % 2 ? theme.line : theme.muted;
+      context.fillStyle = fill;
+      context.fillRect(left + from, top, Math.max(1, to - from), LANE - 1);
+      context.fillStyle = theme.card;
+      if (((stop - start) * across) / blocks.length >= PIECE_WIDTH)
+        for (const block of blocks) context.fillRect(left + place(block), top, 1, LANE - 1);
+      context.fillStyle = inkOn(fill);
+      const text = to - from > 32 ? fitted(context, label, to - from - 8) : "";
+      if (text) context.fillText(text, left + from + 4, top + LANE / 2);
+    });
   }
 
   markSteps(context, { left, top, width }, axis, theme) {

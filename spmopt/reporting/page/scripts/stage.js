@@ -21,7 +21,8 @@ class Stage {
       new Sheet({ label: label + whose, height, isFocusable }, () => this.draw());
     const mapHeight = whose ? MAP_HEIGHT_OF_TWO : MAP_HEIGHT;
     this.mapSheet = sheet("Scratchpad over time", mapHeight, true);
-    const named = "Lanes over time: compute, DMA in, DMA out, stalls";
+    const cover = schedule.segments.length ? ", segments" : "";
+    const named = `Lanes over time: compute, DMA in, DMA out, stalls${cover}`;
     this.laneSheet = sheet(named, this.lanes.height, true);
     this.lifeSheet = sheet("Life of the tensor followed", this.life.height, false);
     this.lifeSheet.canvas.hidden = true;
@@ -141,6 +142,7 @@ class Stage {
     const half = axis.span / laneSheet.plot.width / 2;
     const [first, last] = [cycles - half, cycles + half].map((time) => schedule.stepAt(time));
     if (last - first >= 2) return found(manyWords(schedule, first, last), -1, step);
+    if (lane.isCover) return found(segmentWords(schedule, step), -1, step);
     if (!lane.kinds) return found(stepWords(schedule, step), -1, step);
     const command = schedule.commands.find(
       ({ kind, start, cycles: lasts }) =>

@@ -57,6 +57,21 @@ function useWords(schedule, { tensor, end }, cycles) {
   return next < end ? `here for: ${use}` : `${use}, after it has left`;
 }
 
+/** Lines on the segment that a step is of, and on its piece. @param {Schedule} schedule */
+function segmentWords(schedule, step) {
+  const { segments } = schedule;
+  const place = segments.findIndex(({ end }) => step < end);
+  const { label, begin, end, pieces, blocks, start, stop } = segments[place];
+  const block = Math.floor(((step - begin) * blocks.length) / (end - begin));
+  const bands = blocks.length / pieces;
+  const piece = `piece ${Math.floor(block / bands) + 1} of ${pieces}`;
+  return [
+    `segment ${place}: ${shortened(label, 120)}`,
+    bands > 1 ? `${piece}, band ${(block % bands) + 1} of ${bands}` : piece,
+    `steps ${begin} to ${end - 1}, ${schedule.time(stop - start)}`,
+  ];
+}
+
 /** Lines on a step. @param {Schedule} schedule */
 function stepWords(schedule, step) {
   const { steps, causes } = schedule;

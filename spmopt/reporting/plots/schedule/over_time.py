@@ -28,7 +28,7 @@ from spmopt.reporting.plots.schedule.axes import (
     seconds,
     time_axis,
 )
-from spmopt.reporting.plots.style import LINE, TEXT, alone
+from spmopt.reporting.plots.style import LINE, TEXT, alone, legible
 from spmopt.reporting.quantities import share, si
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import MB, names
@@ -38,6 +38,10 @@ MOST_BINS = 540
 _HEIGHT = 0.86
 _COMPUTE = "#4d4d4d"
 _NAMES = ("compute", "DMA in", "DMA out", "stall")
+_BANDS = ("#c9d8e8", "#e6dcc3")
+"""Of segments, in turn."""
+_PIECE, _LETTER, _FEWEST_LETTERS = 0.04, 0.065, 12
+"""Inches between lines of pieces at least, and of a letter; letters that tell operations."""
 
 
 def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
@@ -66,7 +70,8 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw lanes of the engine, of transfers in and out, and of stalls by their causes.
 
     The height within a lane is the share of the time at that place: events narrower than a bin of
-    time are averaged. Beside its name is the share of all the time.
+    time are averaged. Beside its name is the share of all the time. Of a schedule in pieces a lane
+    above has its segments, with a line at each piece.
     """
     ax = alone(ax)
     entitled(ax, "Engine and DMA channel", "")
@@ -82,14 +87,47 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
         colors = (_COMPUTE,) if name == "compute" else CAUSE_COLORS
         _stack(ax, bounds / clock, part * _HEIGHT, colors, base=base)
         labels.append(f"{name}\n{share(float((part * width).sum() / bounds[-1]))}")
-    ax.set_ylim(-0.1, len(lanes))
-    ax.set_yticks([len(lanes) - 1 - k + _HEIGHT / 2 for k in range(len(lanes))], labels)
+    if picture.segments:
+        _segments(ax, picture, len(lanes))
+        labels.insert(0, f"{len(picture.segments)} segments")
+    ax.set_ylim(-0.1, len(labels))
+    ax.set_yticks([len(labels) - 1 - k + _HEIGHT / 2 for k in range(len(labels))], labels)
     ax.tick_params(axis="y", length=0, labelsize=TEXT - 1)
     shown = np.flatnonzero(np.sum(lanes[1:], axis=(0, 2)) > 0).tolist()
     legend_above(
         ax, *(Patch(facecolor=CAUSE_COLORS[each], label=Cause(each).words) for each in shown)
     )
     return ax
+
+
+def _segments(ax: Axes, picture: ScheduleView, base: int) -> None:
+    """Draw segments as bands, named where there is room, with a line where a piece begins."""
+    clock, start = picture.instance.machine.clock_hz, picture.times.start
+    inches = ax.get_window_extent().width / ax.figure.dpi / (ax.get_xlim()[1] or 1.0)
+    for number, segment in enumerate(picture.segments):
+        last = segment.end - 1
+        left = int(start[segment.begin]) / clock
+        right = int(start[last] + picture.times.duration[last]) / clock
+        color = _BANDS[number % len(_BANDS)]
+        band = Rectangle((left, base), right - left, _HEIGHT, facecolor=color, linewidth=0)
+        ax.add_patch(band)
+        wide = (right - left) * inches
+        if len(segment.blocks) <= wide / _PIECE:
+            at = start[list(segment.blocks)] / clock
+            ax.vlines(at, base, base + _HEIGHT, color="white", linewidth=0.4)
+        letters = int(wide / _LETTER) - 1
+        short = f"{segment.pieces} x"
+        if letters >= len(short):
+            ax.text(
+                (left + right) / 2,
+                base + _HEIGHT / 2,
+                legible(segment.label, letters) if letters >= _FEWEST_LETTERS else short,
+                fontsize=TEXT - 2.5,
+                ha="center",
+                va="center",
+                parse_math=False,
+                clip_on=True,
+            )
 
 
 def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:

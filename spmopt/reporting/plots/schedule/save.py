@@ -161,4 +161,5 @@ def _headline(picture: ScheduleView) -> str:
     costs = [f"{name} {texts[key]}" for key, name in others if name != goal]
     known = [f"{texts['objective']} (objective)"] if "objective" in texts else []
     gap = [] if result.gap is None else [f"gap to bound {texts['gap']}"]
+    gap += [f"over all covers {texts['cover_gap']}"] if "cover_gap" in texts else []
     return ", ".join((*known, *costs, *gap))

@@ -1,0 +1,95 @@
+"""Room that streams need on chip, from what an operator computes.
+
+An operand that streams has a buffer in the scratchpad, so that the next part of it arrives while
+one is used. How large a part is depends on how the operator goes through it:
+
+* Windows (convolutions, pooling, their gradients) go over an image line by line. Of the operand
+  that they slide over the lines of one window are held and those of the next step, ``(kernel - 1)
+  dilation + 1 + stride`` lines of one image; of the feature map on the other side two lines.
+* What is read again once a sum or maximum of it is known (softmax, normalization of rows, their
+  gradients) is held from the first reading to the last: two rows.
+* All else goes by pages: two of them, or the operand where that is less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from spmopt.graph.operators.loops import Index, LoopNest
+from spmopt.graph.operators.spec import Shape
+
+_LINES = 2
+"""The axis of lines of a feature map, behind images and channels."""
+Sizes = Mapping[str, int]
+"""Bytes, by the name of an operand."""
+
+
+def page_buffer(size: int, page_bytes: int) -> int:
+    """Return the bytes that a stream by pages needs."""
+    return min(size, 2 * page_bytes)
+
+
+def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) -> dict[str, int]:
+    """Return the bytes of lines of each feature map of an operator with windows.
+
+    Parameters
+    ----------
+    shapes, sizes
+        Of the operands, by name.
+    """
+    lines: dict[str, Index] = {}
+    for name, shape in shapes.items():
+        for access in nest.accesses(name) if len(shape) > _LINES else ():
+            index = access.axes[_LINES]
+            known = len(lines[name].terms) if name in lines else 0
+            if index is not None and len(index.terms) > known:
+                lines[name] = index
+    windows = {name: index for name, index in lines.items() if len(index.terms) > 1}
+    found, positions = dict[str, int](), set[str]()
+    for name, index in windows.items():
+        count, position = min(_window(nest, index, loop) for loop, _ in index.terms)
+        positions.add(position)
+        found[name] = _of_lines(count, shapes[name], sizes[name])
+    for name, index in lines.items():
+        if index.loop in positions:
+            found[name] = _of_lines(2, shapes[name], sizes[name])
+    return found
+
+
+def _window(nest: LoopNest, index: Index, position: str) -> tuple[int, str]:
+    """Return the lines of one window and the next step, if windows move along ``position``."""
+    steps = dict(index.terms)
+    inner = (abs(c) * (nest.extents[loop] - 1) for loop, c in steps.items() if loop != position)
+    return 1 + sum(inner) + abs(steps[position]), position
+
+
+def _of_lines(count: int, shape: Shape, size: int) -> int:
+    return -(-size * min(count, shape[_LINES]) // (shape[0] * shape[_LINES]))
+
+
+def row_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) -> dict[str, int]:
+    """Return the bytes of two rows of each operand that is read again.
+
+    A row is what a statement combines before another reads the result and the operand once more.
+    """
+    combined: dict[str, frozenset[str]] = {}
+    sources: dict[str, set[str]] = {}
+    rows: dict[str, frozenset[str]] = {}
+    for statement in nest.statements:
+        known = [access.tensor for access in statement.reads if access.tensor in combined]
+        over = frozenset[str]().union(*(combined[name] for name in known))
+        before = set[str]().union(*(sources[name] for name in known))
+        for access in statement.reads:
+            if access.tensor in before and access.loops & over:
+                rows[access.tensor] = rows.get(access.tensor, frozenset()) | access.loops & over
+        target, read = statement.target, {access.tensor for access in statement.reads}
+        gone = statement.loops - target.loops if statement.combines else frozenset[str]()
+        if gone or over:
+            combined[target.tensor] = combined.get(target.tensor, frozenset()) | gone | over
+            sources.setdefault(target.tensor, set()).update(read, before)
+    return {
+        name: -(-2 * size * prod(nest.extents[loop] for loop in rows[name]) // prod(shapes[name]))
+        for name, size in sizes.items()
+        if name in rows
+    }

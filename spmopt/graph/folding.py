@@ -1,0 +1,168 @@
+"""An inference graph as it is run: what is known before the first input comes is computed once.
+
+Three things fall away, as in any runtime. Dropout and identities do nothing. What follows from
+constants alone is a constant. Batch normalization multiplies each channel by a number and adds
+another: where it alone reads what a convolution or matrix product made with weights of its own, the
+factors go into these weights and the rest into a bias:
+
+    W' = W scale / sqrt(variance + epsilon)
+    b' = (b - mean) scale / sqrt(variance + epsilon) + shift
+
+A normalization before its convolution (pre-activation, DenseNet) has another operation in between,
+and stays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from spmopt.core.graph import Graph, Node, Value
+from spmopt.core.instance import TensorKind
+from spmopt.graph import operators
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.operators.spec import Style
+
+_NOTHING = ("Dropout", "Identity")
+_NORMALIZATION = "BatchNormalization"
+_CONSTANT = (TensorKind.WEIGHT, TensorKind.STATE)
+_LOOKUP = "Lookup"
+"""A view of a table, of rows that come with the input."""
+
+
+def folded(graph: Graph) -> Graph:
+    """Return an inference graph in which nothing is computed that is known before.
+
+    Values are named as before, by the operation that is left; a bias that a normalization makes is
+    named after the product. Folding a second time changes nothing.
+    """
+    step = _Folding(graph)
+    return step.result() if step.changed else graph
+
+
+class _Folding(GraphBuilder):
+    """The growing graph: nodes that stay, and values by the places that they had."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph.name)
+        self.values.extend(graph.values)
+        self.value_names.update(value.name for value in graph.values)
+        self.nodes.extend(_without_nothing(graph))
+        self._fold_constants()
+        self._fold_normalizations()
+        self.changed = self.nodes != list(graph.nodes)
+
+    def result(self) -> Graph:
+        """Return the graph, without values that nothing uses any more."""
+        used = {v for node in self.nodes for v in (*node.inputs, *node.outputs)}
+        kept = [
+            index
+            for index, value in enumerate(self.values)
+            if index in used or value.keep or value.kind is TensorKind.INPUT
+        ]
+        place = {index: new for new, index in enumerate(kept)}
+        return Graph(
+            name=self.name,
+            values=tuple(self.values[index] for index in kept),
+            nodes=tuple(
+                replace(
+                    node,
+                    inputs=tuple(place[v] for v in node.inputs),
+                    outputs=tuple(place[v] for v in node.outputs),
+                )
+                for node in self.nodes
+            ),
+        )
+
+    def _fold_constants(self) -> None:
+        """Drop operations on constants alone; views of constants stay, and are constants too."""
+        written = {v for node in self.nodes for v in node.outputs}
+        constant = {
+            index
+            for index, value in enumerate(self.values)
+            if value.kind in _CONSTANT and index not in written
+        }
+        trained = {index for index in constant if self.values[index].kind is TensorKind.WEIGHT}
+        left = []
+        for node in self.nodes:
+            known = node.inputs and constant.issuperset(node.inputs) and node.operator != _LOOKUP
+            if known and not _is_kept(self.values, node.outputs):
+                constant.update(node.outputs)
+                trained.update(() if trained.isdisjoint(node.inputs) else node.outputs)
+                if operators.lookup(node.operator).style is not Style.VIEW:
+                    for v in node.outputs:
+                        kind = TensorKind.WEIGHT if v in trained else TensorKind.STATE
+                        self.values[v] = replace(self.values[v], kind=kind)
+                    continue
+            left.append(node)
+        self.nodes = left
+        read = {v for node in left for v in node.inputs}
+        of_constants = [node for node in left if constant.issuperset(node.outputs)]
+        for node in reversed(of_constants):  # views that nothing reads any more
+            if read.isdisjoint(node.outputs):
+                self.nodes.remove(node)
+                read = {v for each in self.nodes for v in each.inputs}
+
+    def _fold_normalizations(self) -> None:
+        """Give products the results of the normalizations that they feed."""
+        uses = Counter(v for node in self.nodes for v in node.inputs)
+        written = {v: node for node in self.nodes for v in node.outputs}
+        products: dict[int, Node] = {}
+        gone = set[int]()
+        for place, node in enumerate(self.nodes):
+            if node.operator != _NORMALIZATION:
+                continue
+            product = written.get(node.inputs[0])
+            if product is None or not self._can_fold(node, product, uses, written):
+                continue
+            products[product.outputs[0]] = self._with_bias(product, node)
+            gone.add(place)
+        self.nodes = [
+            products.get(node.outputs[0], node)
+            for place, node in enumerate(self.nodes)
+            if place not in gone
+        ]
+
+    def _can_fold(
+        self, node: Node, product: Node, uses: Counter[int], written: dict[int, Node]
+    ) -> bool:
+        """Return whether ``node`` alone reads what ``product`` makes with weights of its own."""
+        spec, (result, *of_channel) = operators.lookup(product.operator), node.inputs
+        if spec.gemm is None or spec.shapes is None or len(node.outputs) != 1:
+            return False
+        weights = product.inputs[1:]
+        constants = [*weights, *of_channel]
+        if any(v in written or self.values[v].kind not in _CONSTANT for v in constants):
+            return False
+        plain = len(self.values[result].shape) == 2 == len(self.values[weights[0]].shape)
+        fits = product.operator in ("Conv", "ConvTranspose") or (
+            product.operator in ("Gemm", "MatMul") and plain
+        )
+        alone = uses[result] == 1 and all(uses[v] == 1 for v in weights)
+        return fits and alone and not self.values[result].keep
+
+    def _with_bias(self, product: Node, normalization: Node) -> Node:
+        """Return the product that writes what the normalization wrote."""
+        inputs, shift = product.inputs[:2], self.values[normalization.inputs[2]]
+        if self.values[product.inputs[-1]].shape == shift.shape and len(product.inputs) == 3:
+            inputs = product.inputs
+        else:
+            inputs += (self.add_value(replace(shift, name=f"{product.name}.bias")),)
+        operator = "Gemm" if product.operator == "MatMul" else product.operator
+        return replace(product, operator=operator, inputs=inputs, outputs=normalization.outputs)
+
+
+def _without_nothing(graph: Graph) -> Iterator[Node]:
+    """Yield all nodes but those that do nothing; what read their results reads their operands."""
+    same: dict[int, int] = {}
+    for node in graph.nodes:
+        if node.operator in _NOTHING and not _is_kept(graph.values, node.outputs):
+            same[node.outputs[0]] = same.get(node.inputs[0], node.inputs[0])
+            continue
+        inputs = tuple(same.get(value, value) for value in node.inputs)
+        yield node if inputs == node.inputs else replace(node, inputs=inputs)
+
+
+def _is_kept(values: Sequence[Value], indices: Sequence[int]) -> bool:
+    return any(values[index].keep for index in indices)

@@ -1,0 +1,203 @@
+"""Which tiles of a matrix product cross the DRAM boundary least.
+
+The rule of PROBLEM.md, section 1, ``tiled``, with what it leaves open decided here:
+
+* A (m, k) and B (k, n) are the inputs of the product, C (m, n) its result. Sizes are those of the
+  tensors, so a convolution counts its feature map and not its im2col matrix.
+* Either one of the three is stationary and the others stream once, by rows of what they share; or
+  the product goes in tiles ``tm x tk x tn``, and the innermost loop keeps a tile of one operand
+  while tiles of the other two stream past. An operand is read once for each tile along the
+  dimension that it lacks, the kept one once: with C kept, A goes ``n / tn`` times and B ``m / tm``
+  times. C in p passes moves ``2 p - 1`` times, partial sums included (``2 p`` where it is added
+  to). Along the innermost loop tiles are one row thick, which leaves most for the kept one.
+* Buffers are two rows, or two tiles, of each operand that is not stationary (of feature maps no
+  less than the lines that windows need, see :mod:`.buffers`). A product in slices (batched, or the
+  groups of a convolution) goes slice by slice, and none of its operands that has slices is
+  stationary.
+* Of all that fits the least traffic is taken, then the least room, then B kept before C before A.
+  What is stationary, in whole pages, and all buffers take no more than ``SHARE`` of the pages,
+  rounded down, but no less than one. Buffers of what is no part of the product (a bias) shrink to
+  a quarter of that; where not even tiles of one element fit, their buffers shrink to what is there.
+
+So traffic never rises with the scratchpad: what fits a smaller one fits a larger one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+from spmopt.core.machine import Machine
+from spmopt.core.operation import STATIONARY, Operand
+from spmopt.graph.operators.spec import Gemm
+from spmopt.graph.tiling import Tiling
+
+SHARE = Fraction(1, 2)
+"""Of the pages. With 1/4, 1/2 and 3/4 ``page`` takes these times (ms), and the best of pieces of
+1, 2 or 4 images (training: 2 or 4) those in brackets; on rtx2080ti BERT-large, sequence 512, batch
+8, 24 MB: 216.5, 216.9, 218.6 (204.1 each); ResNet-50 training, 4 MB: 91.8, 91.9, 92.0 (77.4, 79.4,
+79.9); inference, 4 MB: 26.7, 26.7, 26.8 (21.4 each). ResNet-50, batch 4, small-npu, 1 MB: 50.5,
+47.8, 47.6 (49.7, 46.1, 46.2). What a larger share saves in passes it takes from what could be kept.
+"""
+_DIMENSIONS = ((0, 1), (1, 2), (0, 2))
+"""Of A, B and C, among m, k and n."""
+_LACKS = (2, 0, 1)
+_BEFORE = (1, 2, 0)
+"""B before C before A."""
+_Tile = tuple[int, ...]
+_Found = tuple[int, int, int, tuple[int, int, int]]
+"""Traffic, bytes of buffers, the operand that is kept, and passes."""
+
+
+def budget_bytes(machine: Machine) -> int:
+    """Return what stationary operands and buffers of one operation may take, in whole pages."""
+    share = machine.spm_pages * SHARE.numerator // SHARE.denominator
+    return max(share, 1) * machine.page_bytes
+
+
+def least_traffic(
+    gemm: Gemm,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    sizes: Sequence[int] | Mapping[int, int],
+    machine: Machine,
+    *,
+    lines: Mapping[int, int],
+    others: int = 0,
+) -> Tiling:
+    """Choose what stays, how often the rest is moved, and the buffers (see the module).
+
+    Parameters
+    ----------
+    inputs, outputs
+        Tensors of the node, in the positions that ``gemm`` names.
+    sizes
+        Bytes of every tensor.
+    lines
+        Bytes of lines that windows need of a feature map, by tensor.
+    others
+        Bytes of buffers of operands that are no part of the product.
+    """
+    roles = (
+        [inputs[k] for k in gemm.a],
+        [inputs[k] for k in gemm.b],
+        [outputs[k] for k in gemm.c],
+    )
+    product = _Product(
+        dimensions=(gemm.m, gemm.k, gemm.n),
+        whole=tuple(sum(sizes[t] for t in role) for role in roles),
+        slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
+        lines=tuple(sum(lines.get(t, 0) for t in role) for role in roles),
+        added=any(t in inputs for t in roles[2]),
+    )
+    budget = budget_bytes(machine)
+    others = min(others, budget // 4)
+    stationary = [
+        (product.row_buffers(kept) + others, kept) for kept in _BEFORE if gemm.slices[kept] == 1
+    ]
+    fitting = [
+        (pages, place, buffers, kept)
+        for place, (buffers, kept) in enumerate(stationary)
+        for pages in [sum(map(machine.pages, (*(sizes[t] for t in roles[kept]), buffers)))]
+        if pages * machine.page_bytes <= budget
+    ]
+    if fitting:
+        _, _, buffers, kept = min(fitting)
+        return Tiling(operands=dict.fromkeys(roles[kept], STATIONARY), scratch_bytes=buffers)
+    _, buffers, _, passes = product.tiles(budget - others)
+    operands: dict[int, Operand] = {}
+    for role, count in zip(roles, passes, strict=True):
+        for tensor in role:
+            most = max(count, operands[tensor].passes if tensor in operands else 1)
+            operands[tensor] = Operand(passes=most)
+    return Tiling(operands=operands, scratch_bytes=min(buffers + others, budget))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Product:
+    """Sizes of a product: ``lines`` of feature maps are 0 for what is none."""
+
+    dimensions: tuple[int, int, int]
+    whole: tuple[int, ...]
+    slices: tuple[int, ...]
+    lines: tuple[int, ...]
+    added: bool
+
+    @property
+    def positions(self) -> int:
+        """The dimension of positions in feature maps, which both of them have; -1: none."""
+        maps = [set(_DIMENSIONS[k]) for k in range(3) if self.lines[k]]
+        shared = set.intersection(*maps) if len(maps) == 2 else set[int]()
+        return next(iter(shared), -1)
+
+    def row_buffers(self, kept: int) -> int:
+        """Return the buffers of the other two, which stream by rows of what they share."""
+        shared = _LACKS[kept]
+        rows = (
+            max(-(-2 * self.whole[k] // self.dimensions[shared]), self._lines(k, shared))
+            for k in range(3)
+            if k != kept
+        )
+        sizes = (self.whole[k] for k in range(3) if k != kept)
+        return sum(map(min, rows, sizes))
+
+    def _lines(self, operand: int, along: int) -> int:
+        return self.lines[operand] if along == self.positions else 0
+
+    def buffers(self, tile: _Tile) -> int:
+        """Return the bytes of two tiles of each operand; of one in one slice, no more than it."""
+        total = 0
+        for k, (p, q) in enumerate(_DIMENSIONS):
+            most = self.dimensions[p] * self.dimensions[q] * self.slices[k]
+            found = 2 * -(-self.whole[k] * tile[p] * tile[q] // most)
+            if self.lines[k]:
+                across = q if p == self.positions else p
+                part = self.lines[k] * tile[across]
+                found = max(found, -(-part // (self.dimensions[across] * self.slices[k])))
+            limit = -(-self.whole[k] // self.slices[k])
+            total += min(found, limit if self.slices[k] == 1 else 2 * limit)
+        return total
+
+    def tiles(self, room: int) -> _Found:
+        """Return the best tiles whose buffers fit in ``room``; of one element, if none do."""
+        found = (best for kept in _BEFORE for best in self._with_kept(kept, room))
+        least = min(found, default=None)
+        if least is not None:
+            traffic, buffers, place, passes = least
+            return traffic, buffers, place, passes
+        return min(self._of(kept, (1, 1, 1)) for kept in _BEFORE)
+
+    def _with_kept(self, kept: int, room: int) -> Iterator[_Found]:
+        """Yield the largest tiles that fit, for each number of them along the shorter side."""
+        first, second = sorted(_DIMENSIONS[kept], key=self.dimensions.__getitem__)
+        length = self.dimensions[second]
+        tile = [1, 1, 1]
+        for size in _sizes(self.dimensions[first]):
+            tile[first] = size
+
+            def needed(other: int, tile: list[int] = tile) -> int:
+                tile[second] = other
+                return self.buffers(tuple(tile))
+
+            largest = bisect_right(range(1, length + 1), room, key=needed)
+            if largest:
+                tile[second] = -(-length // -(-length // largest))
+                yield self._of(kept, tuple(tile))
+
+    def _of(self, kept: int, tile: _Tile) -> _Found:
+        """Return what tiles cost that pass one of the operand ``kept``."""
+        trips = [-(-size // each) for size, each in zip(self.dimensions, tile, strict=True)]
+        a, b, c = (1 if k == kept else trips[_LACKS[k]] for k in range(3))
+        moved = (a, b, 2 * c if self.added else 2 * c - 1)
+        traffic = sum(times * size for times, size in zip(moved, self.whole, strict=True))
+        return traffic, self.buffers(tile), _BEFORE.index(kept), (a, b, c)
+
+
+def _sizes(length: int) -> Iterator[int]:
+    """Yield the least size of a tile for each number of tiles along a dimension."""
+    root = isqrt(length)
+    small = {-(-length // -(-length // size)) for size in range(1, root + 1)}
+    yield from sorted(small | {-(-length // count) for count in range(1, root + 1)})

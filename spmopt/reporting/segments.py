@@ -1,0 +1,132 @@
+"""Segments of a schedule in pieces as a table: what each takes, and why it ends where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+
+from spmopt.analysis.segments import SegmentFigures
+from spmopt.core.listing import BorderCost, Segment
+from spmopt.core.machine import Machine
+from spmopt.core.result import Result
+from spmopt.reporting.quantities import percent, share, si
+from spmopt.reporting.tables import Grid, Part
+
+Record = dict[str, object]
+_COLUMNS = ("segment", "operations", "pieces", "time", "stall", "traffic", "ends there because")
+_OTHER_PIECES = "other pieces"
+_NOTHING = 1e-6
+"""Part of the objective below which a change costs nothing."""
+_ESTIMATED = (
+    "What merging, moving a border or other pieces cost of the whole is estimated by the values of "
+    "segments, each change by itself: no schedules, and no bounds."
+)
+
+
+def segments_parts(
+    segments: Sequence[SegmentFigures], machine: Machine, result: Result
+) -> Iterator[Part]:
+    """Yield a table of segments, if there are any."""
+    if not segments:
+        return
+    rows, whole = [], float(result.value or 0)
+    for number, each in enumerate(segments):
+        rows.append(
+            (
+                str(number),
+                _span(each),
+                _number(each.segment),
+                si(each.cycles / machine.clock_hz, "s", fill=True),
+                share(each.stall_cycles / max(1, each.cycles)),
+                si(each.moved_bytes, "B", fill=True),
+                _why(each, number == len(segments) - 1, whole),
+                _pieces(each, whole),
+            )
+        )
+    yield ""
+    yield f"Segments: {len(segments)}, each computed piece by piece through all of its operations"
+    yield Grid(
+        columns=(*_COLUMNS, _OTHER_PIECES),
+        rows=rows,
+        left=("operations", "ends there because", _OTHER_PIECES),
+        dispensable=(_OTHER_PIECES, "traffic", "stall", "segment"),
+    )
+    yield _ESTIMATED
+
+
+def segments_record(segments: Sequence[SegmentFigures]) -> list[Record]:
+    """Return the same for programs; costs are in units of the objective, null: does not fit."""
+    return [
+        {
+            "begin": each.segment.begin,
+            "end": each.segment.end,
+            "pieces": each.segment.pieces,
+            "bands": each.segment.bands,
+            "first": each.first,
+            "last": each.last,
+            "steps": [each.begin_step, each.end_step],
+            "cycles": each.cycles,
+            "stall_cycles": each.stall_cycles,
+            "traffic_bytes": each.moved_bytes,
+            "obstacles": [
+                {"pieces": one.pieces, "bands": one.bands, "why": why}
+                for one, why in each.obstacles
+            ],
+            "estimates": [
+                {
+                    "change": cost.change,
+                    "pieces": [part.pieces for part in cost.cover],
+                    "bands": [part.bands for part in cost.cover],
+                    "ends": [part.end for part in cost.cover],
+                    "cost": cost.cost if isfinite(cost.cost) else None,
+                }
+                for cost in each.costs
+            ],
+        }
+        for each in segments
+    ]
+
+
+def _number(segment: Segment) -> str:
+    """Return how many pieces there are, and of each how many bands."""
+    return f"{segment.pieces} x {segment.bands}" if segment.bands > 1 else str(segment.pieces)
+
+
+def _how(segment: Segment) -> str:
+    bands = f" of {segment.bands} bands" if segment.bands > 1 else ""
+    return f"in {segment.pieces} pieces{bands}" if segment.count > 1 else "whole"
+
+
+def _span(each: SegmentFigures) -> str:
+    count = each.segment.end - each.segment.begin
+    if count == 1:
+        return each.first
+    return f"{each.first} to {each.last} ({count})"
+
+
+def _why(each: SegmentFigures, is_last: bool, whole: float) -> str:
+    """Say what keeps a segment from going on: an obstacle, or what it would cost."""
+    if is_last:
+        return "the list ends"
+    parts = [f"{_how(one)}: {why}" for one, why in each.obstacles]
+    merged = each.least("merged")
+    if merged is not None:
+        parts.append(f"with the next one {_how(merged.cover[0])}: {_cost(merged, whole)}")
+    moved = each.least("earlier", "later")
+    if moved is not None:
+        parts.append(f"one operation {moved.change}: {_cost(moved, whole)}")
+    return "; ".join(parts) or "not estimated in time"
+
+
+def _pieces(each: SegmentFigures, whole: float) -> str:
+    """Say what fewer and more pieces would cost."""
+    known = [cost for cost in each.costs if cost.change == "pieces"]
+    return ", ".join(f"{_number(cost.cover[0])}: {_cost(cost, whole)}" for cost in known)
+
+
+def _cost(cost: BorderCost, whole: float) -> str:
+    """Return what a change costs, as a part of the objective of the schedule."""
+    if not isfinite(cost.cost):
+        return "does not fit"
+    part = cost.cost / whole if whole else 0.0
+    return percent(part) if abs(part) >= _NOTHING else "nothing"

@@ -1,0 +1,162 @@
+"""Tiles of products: never beaten by any other, always with room, less traffic with more room."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from math import prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.core.machine import Machine
+from spmopt.core.operation import STATIONARY, Operand
+from spmopt.graph.operators.spec import Gemm
+from spmopt.graph.tiles import SHARE, budget_bytes, least_traffic
+from spmopt.graph.tiling import Tiling
+
+PAGE = 16
+ELEMENT = 4
+
+
+def machine(pages: int) -> Machine:
+    return Machine(
+        name="m",
+        spm_bytes=pages * PAGE,
+        dram_bytes_per_s=1,
+        clock_hz=1,
+        operations_per_s=1,
+        page_bytes=PAGE,
+    )
+
+
+def sizes(gemm: Gemm) -> list[int]:
+    m, k, n = gemm.m, gemm.k, gemm.n
+    return [ELEMENT * gemm.batch * each for each in (m * k, k * n, m * n)]
+
+
+def tiled(gemm: Gemm, pages: int, *, added: bool = False, **given: int) -> Tiling:
+    """Tensors 0, 1, 2 are A, B, C; C is also an input where it is added to."""
+    inputs = [0, 1, 2] if added else [0, 1]
+    return least_traffic(gemm, inputs, [2], sizes(gemm), machine(pages), lines={}, **given)
+
+
+def traffic(gemm: Gemm, tiling: Tiling, *, added: bool = False) -> int:
+    p = [tiling.operands.get(t, Operand()).passes for t in range(3)]
+    moved = [p[0], p[1], 2 * p[2] if added else 2 * p[2] - 1]
+    return sum(map(prod, zip(moved, sizes(gemm), strict=True)))
+
+
+def walked(gemm: Gemm, tile: tuple[int, ...], order: tuple[int, ...], *, added: bool) -> int:
+    """Bytes that a loop over tiles moves, one tile of each operand on chip at a time."""
+    extents = [
+        range(0, size, each) for size, each in zip((gemm.m, gemm.k, gemm.n), tile, strict=True)
+    ]
+    held: list[object] = [None] * 3
+    begun = set[object]()
+    moved = 0
+    for at in product(*(extents[d] for d in order)):
+        place = dict(zip(order, at, strict=True))
+        for operand, axes in enumerate(((0, 1), (1, 2), (0, 2))):
+            corner = tuple(place[d] for d in axes)
+            if held[operand] == corner:
+                continue
+            held[operand] = corner
+            whole = (gemm.m, gemm.k, gemm.n)
+            part = ELEMENT * prod(min(tile[d], whole[d] - place[d]) for d in axes)
+            moved += part
+            if operand == 2 and (added or corner in begun):
+                moved += part  # partial sums come back
+            begun |= {corner} if operand == 2 else set()
+    return moved * gemm.batch
+
+
+def least(gemm: Gemm, room: int, *, added: bool) -> int | None:
+    """The least traffic of all tiles in all orders of loops, two tiles of each operand on chip."""
+    whole = (gemm.m, gemm.k, gemm.n)
+    found = []
+    for tile in product(*(range(1, size + 1) for size in whole)):
+        needed = 0
+        for p, q in ((0, 1), (1, 2), (0, 2)):
+            most = ELEMENT * whole[p] * whole[q] * (2 if gemm.batch > 1 else 1)
+            needed += min(2 * ELEMENT * tile[p] * tile[q], most)
+        if needed <= room:
+            found += [walked(gemm, tile, order, added=added) for order in permutations(range(3))]
+    return min(found, default=None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=st.tuples(*[st.integers(1, 5)] * 3),
+    batch=st.integers(1, 2),
+    pages=st.integers(1, 40),
+    added=st.booleans(),
+)
+def test_no_other_tiles_move_less(
+    shape: tuple[int, int, int], batch: int, pages: int, added: bool
+) -> None:
+    m, k, n = shape
+    gemm = Gemm(m=m, k=k, n=n, batch=batch, slices=(batch,) * 3)
+    found = tiled(gemm, pages, added=added)
+    best = least(gemm, budget_bytes(machine(pages)), added=added)
+    if STATIONARY in found.operands.values():
+        assert batch == 1
+        assert traffic(gemm, found, added=added) == sum(sizes(gemm)) + added * sizes(gemm)[2]
+    elif best is not None:
+        assert traffic(gemm, found, added=added) == best
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    shape=st.tuples(*[st.integers(1, 40)] * 3),
+    batch=st.integers(1, 3),
+    sliced=st.booleans(),
+    others=st.integers(0, 100),
+    data=st.data(),
+)
+def test_it_fits_and_more_room_never_means_more_traffic(
+    shape: tuple[int, int, int], batch: int, sliced: bool, others: int, data: st.DataObject
+) -> None:
+    m, k, n = shape
+    gemm = Gemm(m=m, k=k, n=n, batch=batch, slices=(batch if sliced else 1,) * 3)
+    before = None
+    for pages in sorted(data.draw(st.sets(st.integers(1, 400), min_size=1, max_size=8))):
+        found = tiled(gemm, pages, others=others)
+        stationary = [t for t in range(3) if found.operands.get(t) == STATIONARY]
+        kept = [sizes(gemm)[t] for t in stationary]
+        taken = sum(map(machine(pages).pages, [*kept, found.scratch_bytes]))
+        assert taken <= max(1, int(pages * SHARE))
+        assert found.scratch_bytes > 0
+        assert not (sliced and batch > 1 and stationary)
+        moved = traffic(gemm, found)
+        assert before is None or moved <= before
+        before = moved
+
+
+def test_the_operand_that_takes_least_room_is_stationary() -> None:
+    # 16 B of B take a page, two rows of A and of C, of 8 B each, two pages.
+    found = tiled(Gemm(m=100, k=2, n=2), 6)
+    assert found.operands == {1: STATIONARY}
+    assert found.scratch_bytes == 2 * (2 + 2) * ELEMENT
+    # One page less, and nothing is.
+    assert STATIONARY not in tiled(Gemm(m=100, k=2, n=2), 5).operands.values()
+
+
+@pytest.mark.parametrize("kept", range(3))
+def test_the_smallest_stays_of_large_products(kept: int) -> None:
+    long = {0: 2, 1: 0, 2: 1}[kept]  # the dimension that the smallest lacks
+    m, k, n = (200 if d == long else 10 for d in range(3))
+    assert tiled(Gemm(m=m, k=k, n=n), 200).operands == {kept: STATIONARY}
+
+
+def test_windows_keep_their_lines() -> None:
+    """A feature map streams past W by lines, of which so many are on chip."""
+    gemm = Gemm(m=64, k=18, n=4)
+    lines = {0: 96, 2: 64}
+    of = [512, 288, 1024]
+    found = least_traffic(gemm, [0, 1], [2], of, machine(100), lines=lines)
+    assert found == Tiling(operands={1: STATIONARY}, scratch_bytes=96 + 64)
+    # Without room for W two tiles of C stay, and rows of A have their share of the lines.
+    found = least_traffic(gemm, [0, 1], [2], of, machine(20), lines=lines)
+    assert STATIONARY not in found.operands.values()
+    assert found.scratch_bytes <= 10 * PAGE

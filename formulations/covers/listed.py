@@ -11,9 +11,11 @@ import numpy as np
 from formulations.solver.program import Floats
 from spmopt.core.banded import Banded, followed
 from spmopt.core.listing import Family, Listing, Segment
-from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
+
+READ, REST = -1, -2
+"""Groups of tensors that are handed over together: what is never written; sums, and others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Listed:
                 self.accesses[tensor].append((at, tensor in operation.reads))
         self.sizes = [tensor.size_bytes for tensor in listing.tensors]
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
-        self._figures: dict[tuple[str, int], Floats] = {}
+        self._figures: dict[tuple[str, int], tuple[Floats, Floats]] = {}
         self._alike: dict[object, int] = {}
         self._kinds: dict[tuple[int, int], int] = {}
 
@@ -76,6 +78,46 @@ class Listed:
             if later > at:
                 return reads
         return self.listing.tensors[tensor].keep
+
+    @cached_property
+    def groups(self) -> list[int]:
+        """Of each tensor: what it is handed over with at borders.
+
+        That is its own number if it is written and never summed up; ``READ`` if it is never
+        written (all of these together); else, and if it crosses no border, ``REST``.
+        """
+        cross = {group for crossed in self.crossing for group in crossed}
+        return [group if group in cross else REST for group in self._kinds_of]
+
+    @cached_property
+    def _kinds_of(self) -> list[int]:
+        written, summed = set[int](), set[int]()
+        for operation in self.listing.operations:
+            written.update(operation.writes)
+            summed |= operation.sums
+        return [
+            READ if t not in written else REST if t in summed else t for t in range(len(self.sizes))
+        ]
+
+    @cached_property
+    def crossing(self) -> list[dict[int, float]]:
+        """Before each operation, and at the end: bytes that are needed then, by group.
+
+        Not of the rest, nor at the two ends, where nothing is on chip.
+        """
+        found = [dict[int, float]() for _ in range(self.count + 1)]
+        for tensor, accesses in enumerate(self.accesses):
+            group, before = self._kinds_of[tensor], -1
+            if group == REST or not accesses:
+                continue
+            last = [(self.count, True)] if self.listing.tensors[tensor].keep else []
+            for at, reads in [*accesses, *last]:
+                for border in range(before + 1, at + 1) if reads else ():
+                    crossed = found[border]
+                    crossed[group] = crossed.get(group, 0.0) + self.sizes[tensor]
+                before = at
+        found[0], found[-1] = {}, {}
+        return found
 
     def modes(self, at: int, pieces: int) -> tuple[Use, ...]:
         """Return the uses of an operation in ``pieces``, by the operands of its mode then."""
@@ -156,9 +198,10 @@ class Listed:
             uses = self.modes(at, segment.pieces)
             kind = self._kinds.get((at, segment.pieces))
             if kind is None:
-                figures = (self.cycles, self.unavoidable, self.scratch)
+                pairs = self.cycles_of(segment.pieces), self.scratch_of(segment.pieces)
                 content = (
-                    *(float(each(segment.pieces)[at]) for each in figures),
+                    *(float(figure[at]) for pair in pairs for figure in pair),
+                    float(self.unavoidable(segment.pieces)[at]),
                     *((replace(use, tensor=0), self.sizes[use.tensor]) for use in uses),
                 )
                 kind = self._kinds[at, segment.pieces] = self._alike.setdefault(
@@ -169,12 +212,18 @@ class Listed:
 
     def cycles(self, pieces: int) -> Floats:
         """Return (n,) cycles of computing of all pieces; infinite of what cannot be or fit."""
+        first, later = self.cycles_of(pieces)
+        total: Floats = first if pieces == 1 else first + (pieces - 1) * later
+        return total
+
+    def cycles_of(self, pieces: int) -> tuple[Floats, Floats]:
+        """Return (n,) cycles of the first piece, and of each other."""
         return self._of_all("cycles", pieces, lambda mode: mode.compute_cycles)
 
     def unavoidable(self, pieces: int) -> Floats:
         """Return (n,) what all pieces cost whatever is resident: accesses of the SPM, and MACs."""
         objective = self.objective
-        return self._of_all(
+        first, later = self._of_all(
             "unavoidable",
             pieces,
             lambda mode: float(
@@ -183,35 +232,35 @@ class Listed:
                 + objective.mac * mode.macs
             ),
         )
-
-    def _of_all(self, name: str, pieces: int, figure: Callable[[Mode], float]) -> Floats:
-        """Add up a figure of the modes of all pieces (n,)."""
-        known = self._figures.get((name, pieces))
-        if known is not None:
-            return known
-        found = self._figures[name, pieces] = np.full(self.count, np.inf)
-        for at, operation in enumerate(self.listing.operations):
-            if self.listing.fits(at, pieces):
-                modes = operation.modes[pieces]
-                found[at] = figure(modes.first) + (pieces - 1) * figure(modes.later)
-        return found
+        total: Floats = first if pieces == 1 else first + (pieces - 1) * later
+        return total
 
     def scratch(self, pieces: int) -> Floats:
         """Return (n,) bytes of scratch in whole pages, the mean over pieces."""
-        known = self._figures.get(("scratch", pieces))
+        first, later = self.scratch_of(pieces)
+        fits = np.isfinite(first)
+        total = np.where(fits, first, 0.0) + (pieces - 1) * np.where(fits, later, 0.0)
+        mean: Floats = total / pieces
+        return mean
+
+    def scratch_of(self, pieces: int) -> tuple[Floats, Floats]:
+        """Return (n,) bytes of scratch in whole pages of the first piece, and of each other."""
+        machine = self.listing.machine
+        return self._of_all(
+            "scratch", pieces, lambda mode: machine.pages(mode.scratch_bytes) * machine.page_bytes
+        )
+
+    def _of_all(
+        self, name: str, pieces: int, figure: Callable[[Mode], float]
+    ) -> tuple[Floats, Floats]:
+        """Return a figure of the modes (n,) of first and later pieces; infinite without one."""
+        known = self._figures.get((name, pieces))
         if known is not None:
             return known
-        machine = self.listing.machine
-        found = self._figures["scratch", pieces] = np.zeros(self.count)
+        first, later = np.full((2, self.count), np.inf)
+        self._figures[name, pieces] = first, later
         for at, operation in enumerate(self.listing.operations):
-            modes = operation.modes.get(pieces)
-            if modes is not None:
-                first, later = (
-                    _pages(machine, m.scratch_bytes) for m in (modes.first, modes.later)
-                )
-                found[at] = (first + (pieces - 1) * later) / pieces
-        return found
-
-
-def _pages(machine: Machine, size_bytes: int) -> int:
-    return -(-size_bytes // machine.page_bytes) * machine.page_bytes
+            if self.listing.fits(at, pieces):
+                modes = operation.modes[pieces]
+                first[at], later[at] = figure(modes.first), figure(modes.later)
+        return first, later

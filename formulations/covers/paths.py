@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import frexp
 
 import numpy as np
@@ -19,7 +20,7 @@ from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.listing import Cover, CoverCertificate, Segment
 
-_DIGITS = 60
+DIGITS = 60
 """Binary digits of the dearest price."""
 
 
@@ -101,7 +102,7 @@ class SegmentArcs:
 
         These are the ones that are still met where the search begins anew, knowing all values.
         """
-        bits = _DIGITS - frexp(self.listed.dearest_row)[1]
+        bits = DIGITS - frexp(self.listed.dearest_row)[1]
         value, every = self._cheap_values(), list(range(self.listed.count + 1))
         needed: dict[Segment, SegmentValue] = {}
         while True:
@@ -154,6 +155,24 @@ class SegmentArcs:
 
     def _cheap(self, pieces: int) -> Floats:
         """Return (n + 1, n + 1) what segments from one operation to another cost at least."""
+        into, out = self.crossing
+        computing, always = self.alone(pieces)
+        cost = self.byte_costs
+        crossing = cost[0] * np.maximum(into - self.held, 0.0)
+        crossing += cost[1] * np.maximum(out - self.held, 0.0)
+        value: Floats = np.maximum(computing, crossing + always)
+        return value
+
+    @property
+    def byte_costs(self) -> tuple[float, float]:
+        """What a byte in and out costs when nothing hides it, on all channels at best."""
+        listed = self.listed
+        rate = listed.bytes_per_cycle * (2 if listed.listing.machine.duplex else 1)
+        time, objective = float(listed.objective.cycle) / rate, listed.objective
+        return time + float(objective.dram_in_byte), time + float(objective.dram_out_byte)
+
+    def alone(self, pieces: int) -> tuple[Floats, Floats]:
+        """Return (n + 1, n + 1) what operations cost at least, and what of it is no transfer."""
         listed, count = self.listed, self.listed.count
         objective, rate = listed.objective, listed.bytes_per_cycle
         least_byte = float(min(objective.dram_in_byte, objective.dram_out_byte))
@@ -165,19 +184,13 @@ class SegmentArcs:
         upto = np.concatenate(([0.0], np.cumsum(one + least_byte * forced)))
         always = np.where(can, listed.unavoidable(pieces), 0.0)
         always = np.concatenate(([0.0], np.cumsum(always)))
-        value: Floats = upto[None, :] - upto[:, None]
-        into, out = self._crossing
-        crossing = (
-            float(objective.cycle) * (into + out) / rate
-            + float(objective.dram_in_byte) * into
-            + float(objective.dram_out_byte) * out
-        )
-        value = np.maximum(value, crossing) + always[None, :] - always[:, None]
+        always = always[None, :] - always[:, None]
+        value: Floats = upto[None, :] - upto[:, None] + always
         for begin in range(count):
             value[begin, : begin + 1] = np.inf
             value[begin, self._reach(begin, pieces) + 1 :] = np.inf
         value[count] = np.inf
-        return value
+        return value, always
 
     def _forced(self, pieces: int) -> Floats:
         """Return (n,) bytes of all pieces of each operation that cannot be on chip at once."""
@@ -193,9 +206,9 @@ class SegmentArcs:
                 found[at] = pieces * max(size + scratch[at] - listed.capacity, 0.0)
         return found
 
-    @property
-    def _crossing(self) -> tuple[Floats, Floats]:
-        """Return (n + 1, n + 1) bytes that segments must load, and store, beside what is held."""
+    @cached_property
+    def crossing(self) -> tuple[Floats, Floats]:
+        """Return (n + 1, n + 1) bytes that segments must load or hold, and store or leave."""
         listed = self.listed
         count = listed.count
         into, out = np.zeros((2, count + 2, count + 2))
@@ -215,8 +228,7 @@ class SegmentArcs:
             np.cumsum(each, axis=0, out=each)
             np.cumsum(each, axis=1, out=each)
         shape = slice(count + 1), slice(count + 1)
-        held = self.held
-        return np.maximum(into[shape] - held, 0.0), np.maximum(out[shape] - held, 0.0)
+        return into[shape], out[shape]
 
     def _reach(self, begin: int, pieces: int) -> int:
         """Return the farthest end of a segment of so many pieces."""

@@ -1,16 +1,13 @@
 """The least that a segment costs, whatever happens outside: a small linear program.
 
-Variables are sums over the pieces of a step, so the size does not depend on how many there are.
-Every row is a sum (of R1, a mean) over pieces of rules of PROBLEM.md for single steps, or lacks
-something of it, so that any schedule of any cover with the segment is a solution of no higher cost:
+Variables are sums over the pieces of a class: all of them, or the first, those between and the
+last. Every row is a sum over pieces of rules of PROBLEM.md for single steps, or lacks something of
+it, so that any schedule of any cover with the segment is a solution of no higher cost:
 
 * a tensor that is cut is followed along one piece, from the segment's first step to its last;
-  bytes that a piece finds on chip were loaded by an earlier one, or have been there since the
-  segment began: at most the scratchpad;
-* bytes that a piece leaves newer than DRAM are stored by a later one, or are there when the segment
-  ends: at most the scratchpad;
 * what is whole to each piece (weights, sums) is followed around: before the first step of a piece
-  comes the last step of the piece before.
+  comes the last step of the piece before;
+* what a piece finds on chip, and what it leaves there: :mod:`formulations.covers.borders`.
 """
 
 from __future__ import annotations
@@ -19,7 +16,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from formulations.covers.listed import Listed, Use
+from formulations.covers.borders import Borders
+from formulations.covers.listed import REST, Listed, Use
 from formulations.covers.steps import Amounts, Spans, UseTable
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult, SolverStatus
@@ -27,12 +25,10 @@ from spmopt.core.listing import Row, Segment
 from spmopt.core.table import Bools, Ints
 
 _OF_TIME = ("moves", "reads", "writes", "waits")
-OF_TENSORS = ("grows", "holds", "stores", "comes", "less", "spared", "sums")
+OF_TENSORS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums")
 """Rows that are of a tensor."""
-_ONE_ROW = ("less", "spared", "sums", "found", "left")
-"""Rows that are not of a step."""
 _LESS = 1 - 1e-12
-_OPTIONS: dict[str, bool | int | float | str] = {
+OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,
     "simplex_dual_edge_weight_strategy": 1,  # Devex: a quarter less time than the steepest edge
@@ -44,7 +40,10 @@ _OPTIONS: dict[str, bool | int | float | str] = {
 class SegmentValue:
     """What a segment costs at least, in objective units, and how much it moves then.
 
-    ``prices``: of rows, by the names that ``spmopt.verifier.segment_bound`` gives them.
+    Attributes
+    ----------
+    prices
+        Of rows, by the names that ``spmopt.verifier.segment_bound`` gives them.
     """
 
     value: float
@@ -52,37 +51,70 @@ class SegmentValue:
     prices: dict[Row, float] = field(default_factory=dict)
 
 
+def classes(pieces: int, *, fine: bool) -> list[int]:
+    """Return how many pieces each class has, in order: all, or the first, others and the last."""
+    if not fine or pieces == 1:
+        return [pieces]
+    return [1, 1] if pieces == 2 else [1, pieces - 2, 1]
+
+
 class SegmentProgram:
     """The program of a segment.
 
-    ``held``: bytes that may be on chip before and after it: the scratchpad's for a bound; with 0 it
-    prices the segment as one that begins and ends with nothing on chip.
+    Parameters
+    ----------
+    held
+        Bytes that may be on chip before and after it: the scratchpad's for a bound; with 0 it
+        prices the segment as one that begins and ends with nothing on chip.
+    handed
+        Say what is handed over at both ends, tensor by tensor, so that it can be priced.
+    fine
+        Tell the first and the last piece from the others.
     """
 
-    def __init__(self, listed: Listed, segment: Segment, held: float) -> None:
-        self.listed, self.segment, self.held = listed, segment, held
+    def __init__(
+        self,
+        listed: Listed,
+        segment: Segment,
+        held: float,
+        *,
+        handed: bool = False,
+        fine: bool = False,
+    ) -> None:
+        self.listed, self.segment, self.held, self.handed = listed, segment, held, handed
         self.pieces, self.steps = segment.pieces, segment.end - segment.begin
+        self.counts = classes(self.pieces, fine=fine)
         self.unit = max(listed.capacity / 64, 1.0)
         objective = listed.objective
         prices = (float(objective.cycle) / listed.bytes_per_cycle, float(objective.dram_in_byte))
         # In joules a byte's price is below the solver's tolerance.
         self.price = max(*prices, float(objective.dram_out_byte)) or 1.0
-        self.builder, self.every = ProgramBuilder(), np.arange(self.steps)
+        self.builder, self.width = ProgramBuilder(), self.steps * len(self.counts)
         self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
         self.serial_in, self.serial_out = Amounts(), Amounts()
-        self.constant_in, self.constant_out = np.zeros((2, self.steps))
-        self.found, self.left = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        self._names: list[tuple[Ints, str, list[int] | None]] = []
+        self.constant_in, self.constant_out = np.zeros((2, self.width))
+        self._names: list[tuple[Ints, str, list[list[int]], int | None]] = []
         self._times: dict[str, float] = {}
         self._sides: list[tuple[Ints, bool, bool]] = []
         self._alike: dict[int, list[int]] = {}
+        self.ends = Borders(self)
         uses = self._uses()
         if uses[False]:
-            self._cut(self._table(uses[False]))
+            table = self._table(uses[False])
+            for number in range(len(self.counts)):
+                self._cut(table, number)
         if uses[True]:
             self._whole(self._table(uses[True]))
-        self._borders()
+        self.ends.close()
         self._time = self._durations()
+
+    def group(self, tensor: int) -> int:
+        """Return what a tensor is handed over with."""
+        return self.listed.groups[tensor] if self.handed else REST
+
+    def at(self, number: int) -> Ints:
+        """Return the places of the steps of a class among those of all."""
+        return number * self.steps + np.arange(self.steps)
 
     def _uses(self) -> tuple[dict[int, list[tuple[int, Use]]], ...]:
         """Return how tensors that are cut, and others, are used; of those used alike only one.
@@ -97,9 +129,12 @@ class SegmentProgram:
         for each in uses:
             first: dict[object, int] = {}
             for tensor, touched in list(each.items()):
-                key = tuple(
-                    (step, use.reads, use.writes, use.live_after, use.passes, use.stationary)
-                    for step, use in touched
+                key = (
+                    self.group(tensor),
+                    *(
+                        (step, use.reads, use.writes, use.live_after, use.passes, use.stationary)
+                        for step, use in touched
+                    ),
                 )
                 same = first.setdefault(key, tensor)
                 self._alike.setdefault(same, []).append(tensor)
@@ -119,19 +154,30 @@ class SegmentProgram:
         ArithmeticError
             The solver found no optimum.
         """
-        answer = solve(self.program(), options=_OPTIONS, brief=True)
-        if answer.status is SolverStatus.INFEASIBLE:
-            return SegmentValue(value=np.inf, moved_bytes=0.0)
-        if answer.status is not SolverStatus.OPTIMAL or answer.objective is None:
-            raise ArithmeticError(f"segment {self.segment}: {answer.status}")
+        answer = solve(self.program(), options=OPTIONS, brief=True)
+        value = self.value(answer)
+        if not np.isfinite(value):
+            return SegmentValue(value=value, moved_bytes=0.0)
         return SegmentValue(
-            value=answer.objective * self.unit * self.price,
-            moved_bytes=self._moved(answer),
-            prices=self._prices(answer),
+            value=value, moved_bytes=self._moved(answer), prices=self.prices(answer)
         )
 
+    def value(self, answer: SolverResult) -> float:
+        """Return the value that a solver found, in objective units.
+
+        Raises
+        ------
+        ArithmeticError
+            It found no optimum.
+        """
+        if answer.status is SolverStatus.INFEASIBLE:
+            return np.inf
+        if answer.status is not SolverStatus.OPTIMAL or answer.objective is None:
+            raise ArithmeticError(f"segment {self.segment}: {answer.status}")
+        return answer.objective * self.unit * self.price
+
     def program(self) -> Program:
-        """Return the program as arrays."""
+        """Return the program as arrays; what is handed over costs nothing."""
         listed, objective = self.listed, self.listed.objective
         built = self.builder.program()
         cost = built.cost.copy()
@@ -154,7 +200,7 @@ class SegmentProgram:
             moved += float((answer.primal[column] * times).sum()) * self.unit
         return moved
 
-    def _prices(self, answer: SolverResult) -> dict[Row, float]:
+    def prices(self, answer: SolverResult) -> dict[Row, float]:
         """Return the prices of rows, in objective units; those of the time are legal together."""
         assert answer.row_dual is not None
         dual = answer.row_dual * self.price
@@ -162,183 +208,240 @@ class SegmentProgram:
             # The solver's are of the wrong sign by its tolerance.
             dual[rows] = np.clip(dual[rows], 0.0 if below else None, 0.0 if above else None)
         found: dict[Row, float] = {}
-        for rows, kind, tensors in self._names:
+        for rows, kind, owners, number in self._names:
             times = self._times.get(kind, 1.0)
+            where = () if number is None else (number,)
             for place in np.argwhere((rows >= 0) & (dual[rows] != 0)).tolist():
                 price = float(dual[rows[tuple(place)]]) / times
-                if tensors is None:
-                    found[kind, *(place if kind not in _ONE_ROW else [])] = price
-                    continue
-                at = place[1:] if kind not in _ONE_ROW else []
-                for tensor in self._alike[tensors[place[0]]]:
-                    found[kind, tensor, *at] = price
+                if not owners:
+                    found[kind, *where, *(place if rows.ndim > 1 else [])] = price
+                for owner in owners[place[0]] if owners else ():
+                    found[kind, owner, *where, *place[1:]] = price
         machine, cycle = self.listed.listing.machine, float(self.listed.objective.cycle)
-        for step in range(self.steps):
-            timed: list[Row] = [(kind, step) for kind in _OF_TIME if (kind, step) in found]
+        for number, step in np.ndindex(len(self.counts), self.steps):
+            timed: list[Row] = [(kind, number, step) for kind in _OF_TIME]
+            timed = [row for row in timed if row in found]
             total = machine.dram_bytes_per_s * sum(found[row] for row in timed)
             for row in timed:
                 found[row] *= min(1.0, cycle * _LESS / max(total, 1e-300))
         return found
 
-    def _columns(
+    def columns(
         self, where: Bools | int, upper: Floats | float, lower: Floats | float = 0.0
     ) -> Ints:
         """Add quantities of bytes; -1 where there are none."""
         return self.builder.columns(where, lower=lower / self.unit, upper=upper / self.unit)
 
-    def _rows(
+    def rows(
         self,
         kind: str,
         where: Bools | int,
         sides: tuple[Floats | float, Floats | float],
-        tensors: list[int] | None = None,
+        owners: list[list[int]] | None = None,
+        number: int | None = None,
     ) -> Ints:
-        """Add rows of bytes, by the names that the verifier has for them."""
-        lower, upper = (np.asarray(side, np.float64) for side in sides)
+        """Add rows of bytes, by the names that the verifier has for them.
+
+        A name is the kind, what owns the row (tensors or groups, by the first axis), the number of
+        the class, and the places along the other axes; of a single row the kind alone. Rows without
+        a kind are the program's own.
+        """
+        lower, upper = sides
         rows = self.builder.rows(where, lower / self.unit, upper / self.unit)
-        self._names.append((rows, kind, tensors))
+        if kind:
+            self._names.append((rows, kind, owners or [], number))
         some = rows[rows >= 0]
-        self._sides.append((some, bool(np.isinf(upper).all()), bool(np.isinf(lower).all())))
+        self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
         return rows
 
-    def _cut(self, uses: UseTable) -> None:
-        """Follow tensors that are cut along one piece; bytes are those of all pieces."""
-        builder, spans, size = self.builder, Spans(uses), uses.size
-        now = self._columns(spans.there, size, np.where(uses.fixed, size, 0.0))
-        self.room.add(self.every, now, 1.0 / self.pieces)
-        begins = self._columns(uses.begins, size[:, 0])
-        self.found.append(begins[begins >= 0])
+    def _owners(self, uses: UseTable) -> list[list[int]]:
+        return [self._alike[tensor] for tensor in uses.tensors]
+
+    def _cut(self, uses: UseTable, number: int) -> None:
+        """Follow tensors that are cut along one piece; bytes are those of all pieces of a class."""
+        builder, steps, share = self.builder, self.at(number), self.counts[number] / self.pieces
+        size, owners = uses.size * share, self._owners(uses)
+        followed = np.array([self.group(t) != REST for t in uses.tensors], bool)
+        spans = Spans(uses, followed)
+        now = self.columns(spans.there, size, np.where(uses.fixed, size, 0.0))
+        self.room.add(steps, now, 1.0)
+        begins = self.columns(uses.begins, size[:, 0])
         before = np.concatenate((begins[:, None], now[:, :-1]), axis=1)
-        load = self._columns(spans.loaded, size)
-        self._transfer(load, self.into, self.serial_in, uses.fixed)
-        grows = self._rows("grows", spans.grown, (-np.inf, 0.0), uses.tensors)
+        load = self.columns(spans.loaded, size)
+        self._transfer(number, load, self.into, self.serial_in, uses.fixed)
+        grows = self.rows("grows", spans.grown, (-np.inf, 0.0), owners, number)
         builder.add(grows, now, 1.0)
         builder.add(np.where(spans.grown, grows, -1), before, -1.0)
         builder.add(grows, load, -1.0)
-        newer, store = self._columns(spans.stored, size), self._columns(spans.stored, size)
-        self._transfer(store, self.out, self.serial_out, uses.fixed & uses.writes)
+        newer, store = self.columns(spans.stored, size), self.columns(spans.stored, size)
+        self._transfer(number, store, self.out, self.serial_out, uses.fixed & uses.writes)
         newer_before = np.concatenate((np.full_like(now[:, :1], -1), newer[:, :-1]), axis=1)
-        holds = self._rows("holds", spans.held, (0.0, np.inf), uses.tensors)
+        holds = self.rows("holds", spans.held, (0.0, np.inf), owners, number)
         builder.add(holds, now, 1.0)
         builder.add(holds, newer_before, -1.0)
-        stores = self._rows("stores", spans.stored, (0.0, 0.0), uses.tensors)
+        stores = self.rows("stores", spans.stored, (0.0, 0.0), owners, number)
         builder.add(stores, newer, 1.0)
         builder.add(stores, store, 1.0)
         builder.add(stores, np.where(uses.writes, now, newer_before), -1.0)
-        self.left.append(newer[:, -1][newer[:, -1] >= 0])
         into = np.where(uses.reads, uses.passes, (uses.passes - 1) * uses.live)
         out = uses.passes * (uses.writes & uses.live)
-        self._stream(uses, now, into, out, 1.0)
+        self._stream(uses, number, now, (into, out), share)
+        ends = np.where(uses.ends, now[:, -1], -1)
+        self.ends.cut(uses, number, begins, ends, newer[:, -1])
 
-    def _transfer(self, column: Ints, moved: Amounts, serial: Amounts, fixed: Bools) -> None:
+    def _transfer(
+        self, number: int, column: Ints, moved: Amounts, serial: Amounts, fixed: Bools
+    ) -> None:
         """Move the bytes of a column in each step, before or after computing where ``fixed``."""
-        moved.add(self.every, column, 1.0)
-        serial.add(self.every, np.where(fixed, column, -1), 1.0)
+        moved.add(self.at(number), column, 1.0)
+        serial.add(self.at(number), np.where(fixed, column, -1), 1.0)
 
     def _stream(
-        self, uses: UseTable, resident: Ints, into: Floats, out: Floats, pieces: float
+        self,
+        uses: UseTable,
+        number: int,
+        resident: Ints,
+        moved: tuple[Floats, Floats],
+        share: float,
     ) -> None:
-        """Move what is not resident, in and out so often, in ``pieces`` times the size."""
-        used = np.where(uses.used, resident, -1)
-        into, out = (np.where(uses.used, each * pieces, 0.0) for each in (into, out))
-        self.into.add(self.every, used, -into)
-        self.out.add(self.every, used, -out)
-        self.constant_in += (into * uses.size).sum(axis=0)
-        self.constant_out += (out * uses.size).sum(axis=0)
+        """Move what is not resident, in and out so often, of so many times the size."""
+        used, steps = np.where(uses.used, resident, -1), self.at(number)
+        into, out = (np.where(uses.used, each, 0.0) for each in moved)
+        self.into.add(steps, used, -into)
+        self.out.add(steps, used, -out)
+        self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
+        self.constant_out[steps] += (out * uses.size * share).sum(axis=0)
 
     def _whole(self, uses: UseTable) -> None:
-        """Follow tensors that are whole to each piece, around; bytes are means over pieces."""
-        builder, size, pieces = self.builder, uses.size, float(self.pieces)
-        every = np.ones(uses.used.shape, bool)
+        """Follow tensors that are whole to each piece, around; bytes are sums over pieces."""
+        size, every = uses.size, np.ones(uses.used.shape, bool)
         summed = uses.writes[np.arange(len(uses.tensors)), uses.first]
-        resident = self._columns(every, size, np.where(uses.fixed, size, 0.0))
-        self.room.add(self.every, resident, 1.0)
-        load = self._columns(every, pieces * size)
-        self._transfer(load, self.into, self.serial_in, uses.fixed)
-        begins = self._columns(uses.begins, size[:, 0])
-        self.found.append(begins[begins >= 0])
-        if self.steps > 1:  # else each piece finds what the one before left
-            free = np.where(uses.writes & ~uses.reads, size, 0.0)
-            grows = self._rows("grows", every, (-np.inf, free), uses.tensors)
-            builder.add(grows, resident, pieces)
-            builder.add(grows, np.roll(resident, 1, axis=1), -pieces)
-            builder.add(grows, load, -1.0)
-            builder.add(grows[:, 0], begins, -1.0)
-        # Every byte comes once at least.
-        found = uses.used & uses.begins[:, None]
-        comes = self._rows("comes", found, ((1 - pieces) * size, np.inf), uses.tensors)
-        builder.add(comes, np.broadcast_to(begins[:, None], comes.shape), 1.0)
-        builder.add(comes, resident, -pieces)
-        tensor, step = np.nonzero(found)
-        builder.add(comes[tensor, step][:, None], load[tensor], 1.0)
-        store = self._columns(every & summed[:, None], pieces * size)
-        self._transfer(store, self.out, self.serial_out, uses.fixed)
-        self._stream(uses, resident, uses.passes, uses.passes * summed[:, None], pieces)
+        begins = rest = self.columns(uses.begins, size[:, 0])
+        there, parts = uses.begins, list[tuple[Ints, Ints, Ints]]()
+        for number, count in enumerate(self.counts):
+            most = count * size
+            resident = self.columns(every, most, np.where(uses.fixed, most, 0.0))
+            self.room.add(self.at(number), resident, 1.0)
+            load = self.columns(every, most)
+            self._transfer(number, load, self.into, self.serial_in, uses.fixed)
+            store = self.columns(every & summed[:, None], most)
+            self._transfer(number, store, self.out, self.serial_out, uses.fixed)
+            parts.append((resident, load, store))
+            rest = self._around(uses, number, (resident, load, rest), there)
+            self._stream_whole(uses, number, resident, summed)
+            there = np.ones_like(there)
+        left = self.columns(summed & uses.ends, size[:, 0])
         if summed.any():
-            self._sums(uses, summed, resident, (load, store, begins))
+            self._sums(uses, summed, parts, (begins, left))
+        self.ends.whole(uses, begins, np.where(uses.ends, rest, -1), left)
+
+    def _around(
+        self, uses: UseTable, number: int, columns: tuple[Ints, Ints, Ints], there: Bools
+    ) -> Ints:
+        """Add rows of what pieces of a class find of the one before; return what the last leaves.
+
+        ``there``: (t,) whether what the class begins with is known.
+        """
+        builder, owners, count = self.builder, self._owners(uses), self.counts[number]
+        resident, load, rest = columns
+        last = number == len(self.counts) - 1
+        first = number == 0
+        if count == 1:
+            left = resident[:, -1]
+        else:  # Of the last class only what is handed over matters.
+            some = uses.ends if last else np.ones_like(uses.ends)
+            left = self.columns(some, uses.size[:, 0])
+            rests = self.rows("rests", some, (-np.inf, 0.0), owners, number)
+            builder.add(rests, left, 1.0)
+            builder.add(rests, resident[:, -1], -1.0)
+        free = np.where(uses.writes & ~uses.reads, uses.size, 0.0) if first else 0.0
+        free = np.broadcast_to(free, load.shape)
+        grows = self.rows("grows", np.ones(load.shape, bool), (-np.inf, free), owners, number)
+        builder.add(grows, load, -1.0)
+        builder.add(grows[:, 0], rest, -1.0)
+        builder.add(grows[:, 1:], resident[:, 1:], 1.0)
+        builder.add(grows[:, 1:], resident[:, :-1], -1.0)
+        if count == 1:
+            builder.add(grows[:, 0], resident[:, 0], 1.0)
+            return left
+        builder.add(grows[:, 0], left, 1.0)
+        if self.steps > 1:  # else each piece finds what the one before left
+            builder.add(grows[:, 0], resident[:, 0], 1.0)
+            builder.add(grows[:, 0], resident[:, -1], -1.0)
+        # What is never there is streamed by each piece.
+        comes = self.rows("comes", uses.used & there[:, None], (-np.inf, 0.0), owners, number)
+        builder.add(comes, resident, 1.0)
+        builder.add(comes, rest[:, None], -float(count))
+        tensor, step = np.nonzero(comes >= 0)
+        builder.add(comes[tensor, step][:, None], load[tensor], -float(count))
+        return left
+
+    def _stream_whole(self, uses: UseTable, number: int, resident: Ints, summed: Bools) -> None:
+        """Move what is not resident of tensors that are whole to each piece.
+
+        A class of the first piece alone has nothing to read of a sum that it writes anew, one of
+        the last alone nothing to store of a sum that is dead in the end.
+        """
+        rows, count = np.arange(len(uses.tensors)), self.counts[number]
+        into = uses.passes.copy()
+        out = uses.passes * summed[:, None]
+        if count == 1 and number == 0:
+            into[rows, uses.first] -= summed & ~uses.begins
+        if count == 1 and number == len(self.counts) - 1:
+            out[rows, uses.last] *= ~(summed & ~uses.ends)
+        self._stream(uses, number, resident, (into, out), float(count))
 
     def _sums(
-        self, uses: UseTable, summed: Bools, resident: Ints, moved: tuple[Ints, Ints, Ints]
+        self,
+        uses: UseTable,
+        summed: Bools,
+        parts: list[tuple[Ints, Ints, Ints]],
+        handed: tuple[Ints, Ints],
     ) -> None:
         """Move what is added up: every load of a sum needs a store before, and one more at last.
 
         Of a sum that is written anew the first piece has nothing to read; of one that is dead in
         the end the last piece stores nothing.
         """
-        builder, size, pieces = self.builder, uses.size[:, 0], float(self.pieces)
-        load, store, begins = moved
+        builder, size, owners = self.builder, uses.size[:, 0], self._owners(uses)
+        begins, left = handed
         rows = np.arange(len(uses.tensors))
         ends, there = summed & uses.ends, summed & uses.begins
-        for kind, some, step, passes, amounts in (
-            ("less", summed & ~uses.begins, uses.first, np.ones(rows.size), self.into),
-            ("spared", summed & ~uses.ends, uses.last, uses.passes[rows, uses.last], self.out),
+        for kind, some, step, passes, number, amounts in (
+            ("less", summed & ~uses.begins, uses.first, np.ones(rows.size), 0, self.into),
+            ("spared", summed & ~uses.ends, uses.last, uses.passes[rows, uses.last], -1, self.out),
         ):
-            less = self._columns(some, passes * size)
-            row = self._rows(kind, some, (-np.inf, passes * pieces * size), uses.tensors)
+            count, (resident, _, _) = self.counts[number], parts[number]
+            if count == 1:
+                continue
+            less = self.columns(some, passes * size)
+            row = self.rows(kind, some, (-np.inf, passes * count * size), owners)
             builder.add(row, less, 1.0)
-            builder.add(row, resident[rows, step], passes * pieces)
-            amounts.add(step, less, -1.0)
+            builder.add(row, resident[rows, step], passes)
+            amounts.add(step + (number % len(self.counts)) * self.steps, less, -1.0)
         # Bytes on chip leave by a store, but for those that are dead when the segment ends.
-        least = size * (ends.astype(float) - there) - uses.used.sum(axis=1) * pieces * size
-        row = self._rows("sums", summed, (least, np.inf), uses.tensors)
-        left = self._columns(ends, size)
-        self.left.append(left[left >= 0])
-        for column, sign in ((store, 1.0), (load, -1.0), (resident, -pieces)):
-            some = uses.used if column is resident else np.ones_like(uses.used)
-            builder.add(np.where(some, row[:, None], -1), column, sign)
+        least = size * (ends.astype(float) - there) - uses.used.sum(axis=1) * self.pieces * size
+        row = self.rows("sums", summed, (least, np.inf), owners)
+        for resident, load, store in parts:
+            for column, sign in ((store, 1.0), (load, -1.0), (resident, -1.0)):
+                some = uses.used if column is resident else np.ones_like(uses.used)
+                builder.add(np.where(some, row[:, None], -1), column, sign)
         builder.add(row, begins, -1.0)
         builder.add(row, left, 1.0)
 
-    def _borders(self) -> None:
-        """Bound what is on chip before and after the segment, and what pieces leave each other."""
-        for kind, held, which in (("found", self.found, self.into), ("left", self.left, self.out)):
-            columns = np.concatenate(held)
-            if not columns.size:
-                continue
-            row = self._rows(kind, 1, (-np.inf, 0.0))
-            self.builder.add(row, columns, 1.0)
-            if self.held:
-                self.builder.add(row, self._columns(1, self.held), -1.0)
-            if self.pieces > 1:
-                moved = self._columns(self.steps, np.inf)
-                which.add(self.every, moved, 1.0)
-                self.builder.add(row, moved, -1.0)
-
     def _durations(self) -> Ints:
         """Rows of the room and of the time of each step; the columns of the time."""
-        listed, builder, steps = self.listed, self.builder, self.steps
-        here, machine = slice(self.segment.begin, self.segment.end), listed.listing.machine
-        self._times = {"room": float(self.pieces)} | dict.fromkeys(
-            _OF_TIME, float(machine.clock_hz)
-        )
-        free = listed.capacity - listed.scratch(self.pieces)[here]
-        self._add(self._rows("room", steps, (-np.inf, free)), 1.0, self.room)
+        listed, builder, machine = self.listed, self.builder, self.listed.listing.machine
+        self._times = dict.fromkeys(_OF_TIME, float(machine.clock_hz))
+        free = listed.capacity * np.repeat(self.counts, self.steps)
+        free = free - self._of_pieces(listed.scratch_of(self.pieces))
+        self._add(self._by_step("room", (-np.inf, free)), 1.0, self.room)
         if not listed.objective.cycle:
             return np.empty(0, np.int64)
-        computing = listed.bytes_per_cycle * listed.cycles(self.pieces)[here]
-        time, serial = self._columns(steps, np.inf, computing), np.zeros(steps, bool)
+        computing = listed.bytes_per_cycle * self._of_pieces(listed.cycles_of(self.pieces))
+        time, serial = self.columns(self.width, np.inf, computing), np.zeros(self.width, bool)
         serial[Amounts.all(self.serial_in, self.serial_out)[0]] = True
-        rows = self._rows("waits", serial, (computing, np.inf))
+        rows = self._by_step("waits", (computing, np.inf), serial)
         builder.add(rows, time, 1.0)
         self._add(rows, -1.0, self.serial_in, self.serial_out)
         moved = self.constant_in, self.constant_out
@@ -349,10 +452,30 @@ class SegmentProgram:
                 ("writes", moved[1], (self.out, self.serial_in)),
             ]
         for kind, constant, both in parts:
-            rows = self._rows(kind, steps, (constant, np.inf))
+            rows = self._by_step(kind, (constant, np.inf))
             builder.add(rows, time, 1.0)
             self._add(rows, -1.0, *both)
         return time
+
+    def _by_step(
+        self, kind: str, sides: tuple[Floats | float, Floats | float], where: Bools | None = None
+    ) -> Ints:
+        """Add a row for each step of each class (c * m,)."""
+        shape = len(self.counts), self.steps
+        some = np.ones(shape, bool) if where is None else where.reshape(shape)
+        lower, upper = (np.broadcast_to(side, self.width).reshape(shape) for side in sides)
+        return self.rows(kind, some, (lower, upper)).ravel()
+
+    def _of_pieces(self, figures: tuple[Floats, Floats]) -> Floats:
+        """Add up figures of first and later pieces, by class and step (c * m,)."""
+        here = slice(self.segment.begin, self.segment.end)
+        first, later = (figure[here] for figure in figures)
+        return np.concatenate(
+            [
+                first + (count - 1) * later if number == 0 else count * later
+                for number, count in enumerate(self.counts)
+            ]
+        )
 
     def _add(self, rows: Ints, sign: float, *amounts: Amounts) -> None:
         """Add amounts to the rows of their steps."""

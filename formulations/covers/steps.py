@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.covers.listed import Use
 from formulations.solver.program import Floats
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 
 
 class Amounts:
@@ -19,10 +19,14 @@ class Amounts:
 
     def add(self, step: Ints, column: Ints, times: Floats | float) -> None:
         """Add columns in steps, all of one shape; those of -1 are none."""
-        times = np.broadcast_to(np.asarray(times, np.float64), column.shape)
-        some = (column >= 0) & (times != 0)
+        some = column >= 0
+        if isinstance(times, float):
+            each = np.full(np.count_nonzero(some), times)
+        else:
+            some &= times != 0
+            each = np.broadcast_to(times, column.shape)[some]
         step = np.broadcast_to(step, column.shape)
-        self._parts.append((step[some], column[some], times[some]))
+        self._parts.append((step[some], column[some], each))
 
     @staticmethod
     def all(*several: Amounts) -> tuple[Ints, Ints, Floats]:
@@ -82,13 +86,15 @@ class Spans:
         Bytes are newer than DRAM as the step begins; they may be stored in it.
     """
 
-    def __init__(self, uses: UseTable) -> None:
+    def __init__(self, uses: UseTable, followed: Bools) -> None:
+        """Follow those of (t,) ``followed`` to the end of the segment if they are needed then."""
         shape = uses.used.shape
+        handed = followed & uses.ends
         self.there, self.loaded, self.grown, self.held, self.stored = np.zeros((5, *shape), bool)
         live, dirty = uses.begins.copy(), np.zeros(shape[0], bool)
         for step in range(shape[1]):
             used = uses.used[:, step]
-            before = step <= uses.last
+            before = (step <= uses.last) | handed
             reads, writes = uses.reads[:, step], uses.writes[:, step]
             follows = live & (before | dirty)
             self.there[:, step] = used | follows

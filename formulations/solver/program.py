@@ -148,11 +148,20 @@ class ProgramBuilder:
 
         Those in a row or column of -1, and those that are 0, are left out.
         """
-        row, column, values = (
-            x.ravel() for x in np.broadcast_arrays(row, column, np.asarray(value, np.float64))
-        )
-        some = (row >= 0) & (column >= 0) & (values != 0)
-        self._entries.append((row[some], column[some], values[some]))
+        some = (row >= 0) & (column >= 0)
+        if not isinstance(value, float | int):
+            values = np.asarray(value, np.float64)
+            some = some & (values != 0)
+            values = np.broadcast_to(values, some.shape)[some]
+        elif value:
+            values = np.full(np.count_nonzero(some), float(value))
+        else:
+            return
+        if row.shape != some.shape:
+            row = np.broadcast_to(row, some.shape)
+        if column.shape != some.shape:
+            column = np.broadcast_to(column, some.shape)
+        self._entries.append((row[some], column[some], values))
 
     def program(self, *, by_rows: bool = False, offset: float = 0.0) -> Program:
         """Return the program, its matrix by columns or ``by_rows``."""
@@ -176,6 +185,8 @@ class ProgramBuilder:
 
 
 def _spread(values: ArrayLike, there: Bools) -> Floats:
+    if isinstance(values, float | int):
+        return np.full(np.count_nonzero(there), float(values))
     result: Floats = np.broadcast_to(np.asarray(values, np.float64), there.shape)[there]
     return result
 

@@ -18,7 +18,8 @@ from spmopt.core.errors import InputError
 from spmopt.core.listing import CoverCertificate, Listing, Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.price_check import MOST_BITS
-from spmopt.verifier.segment_bound import Liveness, segment_bound
+from spmopt.verifier.segment_bound import segment_bound
+from spmopt.verifier.segment_uses import Liveness
 
 _NONE = np.iinfo(np.int64).max // 4
 _DIGITS = 55

@@ -19,7 +19,8 @@ from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.verifier.cover_bound import cover_bound
-from spmopt.verifier.segment_bound import Liveness, segment_bound
+from spmopt.verifier.segment_bound import segment_bound
+from spmopt.verifier.segment_uses import Liveness
 from tests.formulations.covers.random_listing import covers, random_listing
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 
@@ -206,7 +207,7 @@ def test_bounds_of_smaller_families_are_higher_where_fusing_pays() -> None:
         bound_of(listed, objective_named("traffic", machine), listed.family(name))
         for name in FAMILIES
     )
-    assert none > 1.2 * fuse
+    assert none > 1.1 * fuse
     assert fuse > 1.01 * batch
     assert batch == every
 

@@ -1,0 +1,321 @@
+"""What a segment finds on chip and what it leaves there, priced, in exact integers.
+
+Tensors are handed over in groups: one that has a price at some border by itself, all that are never
+written together, and the rest. Each row holds for any legal schedule (formulations/README.md,
+"Covers"). Of the bytes of a group
+
+* those that a piece *finds* have been *here* since the segment began, or an earlier piece loaded
+  them *ahead*;
+* those that a piece leaves newer than DRAM a later one stores *behind*, or they *stay*: these are
+  stored, or handed over as *newer*;
+* the others that are handed over at the end were held all *through*, or loaded for *later*.
+
+Where a byte is held in steps of pieces that do not use it, it takes room. Stores of bytes that stay
+or that are held through have none of their own: it would be counted twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+
+from spmopt.core.listing import Listing, Segment
+from spmopt.verifier.handing import READ, REST, Handing
+from spmopt.verifier.pricing import Pricing, Quantity, Terms, minus
+from spmopt.verifier.segment_uses import SegmentUse
+
+Place = tuple[int, int]
+
+
+class Ends:
+    """Rows at the two ends of a segment; what it finds and leaves is told one by one."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        segment: Segment,
+        handing: Handing,
+        tensors: list[tuple[int, bool, list[SegmentUse]]],
+        counts: list[int],
+    ) -> None:
+        machine = listing.machine
+        capacity = machine.spm_pages * machine.page_bytes
+        self.segment, self.handing, self.counts = segment, handing, counts
+        self.pieces, self.steps = segment.pieces, segment.end - segment.begin
+        # Bands of rows are uneven: a piece of one may be any share of its tensor.
+        self.even = self.pieces <= listing.batch
+        self.sizes = [tensor.size_bytes for tensor in listing.tensors]
+        self.held = (
+            capacity if segment.begin else 0,
+            capacity if segment.end < len(listing.operations) else 0,
+        )
+        crossing = handing.crossing[segment.begin], handing.crossing[segment.end]
+        self.into, self.out = (
+            _sum_up((handing.group[t], size) for t, size in each.items()) for each in crossing
+        )
+        self.groups = sorted({*self.into, *self.out, REST})
+        uses = {tensor: each for tensor, _, each in tensors}
+        self.touched = {self.of(t) for t in uses}
+        self.written = {self.of(t) for t, each in uses.items() if any(u.writes for u in each)}
+        self.live = {self.of(t) for t, each in uses.items() if each[-1].live}
+        # What is never written and not used here passes through.
+        self.idle = sum(
+            size
+            for t, size in crossing[1].items()
+            if handing.group[t] == READ and not (t in uses and uses[t][-1].live)
+        )
+        self._found: dict[Place, Terms] = {}
+        self._last: dict[Place, Terms] = {}
+        self._newer: dict[Place, Terms] = {}
+        self._begins, self._ends = Counter[int](), Counter[int]()
+        self._whole: dict[str, dict[int, Terms]] = {"found": {}, "rest": {}, "left": {}}
+
+    def of(self, tensor: int) -> int:
+        """Return the group of a tensor; it is one of the rest if it crosses neither end."""
+        group = self.handing.group[tensor]
+        return group if group in self.groups else REST
+
+    def follows(self, tensor: int) -> bool:
+        """Return whether a tensor is followed to the segment's end if it is needed then."""
+        return self.handing.group[tensor] != REST
+
+    def found(self, tensor: int, number: int, found: Quantity) -> None:
+        """Tell of what the pieces of a class find of a tensor that is cut."""
+        self._begins[self.of(tensor)] += self.sizes[tensor] if number == 0 else 0
+        self._found.setdefault((self.of(tensor), number), []).append((found, 1))
+
+    def leaves(
+        self, tensor: int, number: int, last: Quantity | None, newer: Quantity | None
+    ) -> None:
+        """Tell of what pieces of a class leave: in all, as far as it is known, and newer."""
+        place = self.of(tensor), number
+        self._ends[place[0]] += self.sizes[tensor] if number == 0 else 0
+        if last is not None:
+            self._last.setdefault(place, []).append((last, 1))
+        if newer is not None:
+            self._newer.setdefault(place, []).append((newer, 1))
+
+    def found_whole(self, tensor: int, found: Quantity) -> None:
+        """Tell of what is there of a tensor that is whole to each piece."""
+        self._whole["found"].setdefault(self.of(tensor), []).append((found, 1))
+
+    def leaves_whole(self, tensor: int, rest: Quantity) -> None:
+        """Tell of what the last piece leaves of a tensor that is whole to each."""
+        self._whole["rest"].setdefault(self.of(tensor), []).append((rest, 1))
+
+    def leaves_sum(self, tensor: int, left: Quantity) -> None:
+        """Tell of what the last piece leaves of a sum that is newer than DRAM."""
+        self._whole["left"].setdefault(self.of(tensor), []).append((left, 1))
+
+    def add(
+        self,
+        pricing: Pricing,
+        into: dict[Place, Terms],
+        out: dict[Place, Terms],
+        room: dict[Place, Terms],
+    ) -> None:
+        """Add the rows; tell steps what they move, and what takes their room."""
+        self.pricing, self.moves, self.stores, self.room = pricing, into, out, room
+        before = [0, *accumulate(self.counts)]
+        self.here: dict[int, Terms] = {}
+        self.stays: dict[tuple[int, int], Terms] = {}
+        for group in self.groups:
+            self.here[group] = []
+            for number, count in enumerate(self.counts):
+                self.stays[group, number] = []
+                for piece in range(before[number], before[number] + count):
+                    if self.held[0] and self._begins[group]:
+                        most = -(-self._begins[group] // (self.pieces if self.even else 1))
+                        here = pricing.new("here", group, piece, most=most)
+                        self.here[group].append((here, 1))
+                        self._takes(here, [min(max(piece - b, 0), n) for b, n in self._spans])
+                    if self.held[1] and self._ends[group]:
+                        most = -(-self._ends[group] // (self.pieces if self.even else 1))
+                        stays = pricing.new("stays", group, piece, most=most)
+                        self.stays[group, number].append((stays, 1))
+                        self._takes(
+                            stays, [min(max(b + n - 1 - piece, 0), n) for b, n in self._spans]
+                        )
+        self.through: dict[int, Terms] = {}
+        for group in self.out:
+            passes = group in self.into and (group == READ or group not in self.touched)
+            if passes and all(self.held):
+                most = self.idle if group == READ else self.out[group]
+                through = pricing.new("through", group, most=most)
+                self.through[group] = [(through, 1)]
+                self._takes(through, self.counts)
+        self._arrive()
+        self._leave()
+
+    @property
+    def _spans(self) -> list[tuple[int, int]]:
+        """The first piece of each class, and how many there are."""
+        return list(zip([0, *accumulate(self.counts)], self.counts, strict=False))
+
+    def _takes(self, quantity: Quantity, times: list[int]) -> None:
+        """Take room in so many pieces of each class, in all their steps; unless they are uneven."""
+        for number, count in enumerate(times if self.even else []):
+            for step in range(self.steps) if count else ():
+                self.room[number, step].append((quantity, count))
+
+    def _early(self, number: int) -> bool:
+        """Return whether some piece of a class has one before it."""
+        return number > 0 or self.counts[number] > 1
+
+    def _late(self, number: int) -> bool:
+        """Return whether some piece of a class has one after it."""
+        return number < len(self.counts) - 1 or self.counts[number] > 1
+
+    def _arrive(self) -> None:
+        """What pieces find, and what was there when the segment began."""
+        row, new = self.pricing.row, self.pricing.new
+        ahead = Terms()
+        for (group, number), found in self._found.items():
+            here = [q for q in self.here[group] if self._class(q[0][2]) == number]
+            terms = [*found, *minus(here)]
+            if self._early(number):
+                again = (new("again", group, number, most=self.pricing.most(found)), 1)
+                ahead.append(again)
+                terms += minus([again])
+            row(("found", group, number), terms, None, 0)
+        self._move("ahead", ahead, self.moves, self._late)
+        total = Terms()
+        for group in self.groups:
+            whole = self._whole["found"].get(group, [])
+            terms = [*self.here[group], *whole, *self.through.get(group, [])]
+            if group not in self.into and not terms:
+                continue
+            into: Terms = []
+            if self.held[0]:
+                price, worth = self.handing.of(self.segment.begin, group)
+                most = min(self.into.get(group, self.held[0]), self.held[0])
+                into = [(new("in", group, most=most, cost=price), 1)]
+                if group >= 0 and group in self.into:
+                    owed = new("owed", group, most=self.into[group], cost=-worth)
+                    row(("dirty in", group), [(owed, 1), *minus(into)], None, 0)
+            row(("in", group), [*terms, *minus(into)], None, 0)
+            total += into
+        if total:
+            row(("held",), total, None, self.held[0])
+
+    def _class(self, piece: str | int) -> int:
+        return sum(int(piece) >= b for b, _ in self._spans) - 1
+
+    def _leave(self) -> None:
+        """What pieces leave, and what is there when the segment ends."""
+        row, new, most = self.pricing.row, self.pricing.new, self.pricing.most
+        behind, stored = Terms(), Terms()
+        dirty: dict[int, Terms] = {}
+        for (group, number), newer in self._newer.items():
+            terms, held = list(newer), Terms()
+            if self._late(number):
+                later = (new("behind", group, number, most=most(newer)), 1)
+                behind.append(later)
+                terms += minus([later])
+                if self.held[1]:
+                    held.append((new("kept", group, number, most=most(newer)), 1))
+                    stored += held
+            if self.held[1]:
+                given = (new("given", group, number, most=most(newer)), 1)
+                held.append(given)
+                dirty.setdefault(group, []).append(given)
+                stays = self.stays[group, number]
+                row(("kept", group, number), [*held, *minus(stays)], None, 0)
+            row(("newer", group, number), [*terms, *minus(held)], None, 0)
+        for (group, number), stays in self.stays.items():
+            if stays or any(self.stays[group, other] for other in range(len(self.counts))):
+                last = self._last.get((group, number), [])
+                row(("stays", group, number), [*stays, *minus(last)], None, 0)
+        self._move("behind", behind, self.stores, self._early, back=True)
+        stored += self._old(dirty)
+        self._move("stored", stored, self.stores, lambda number: True, room=False)
+        self._give(dirty)
+
+    def _old(self, dirty: dict[int, Terms]) -> Terms:
+        """What was newer than DRAM and is not written is so still, or stored; return the latter."""
+        row, new, stored = self.pricing.row, self.pricing.new, Terms()
+        for group in self.into:
+            lasts = group in self.live if group in self.touched else True
+            if group < 0 or not self.held[0] or group in self.written or not lasts:
+                continue
+            amount = (new("paid", group, most=self.into[group]), 1)
+            stored.append(amount)
+            terms = [(("owed", group), 1), *minus([amount])]
+            if self.held[1] and group in self.out:
+                old = (new("old", group, most=self.into[group]), 1)
+                terms += minus([old])
+                dirty.setdefault(group, []).append(old)
+                sources = [q for n in range(len(self.counts)) for q in self.stays[group, n]]
+                sources += self.through.get(group, [])
+                row(("old", group), [old, *minus(sources)], None, 0)
+            row(("owed", group), terms, None, 0)
+        return stored
+
+    def _give(self, dirty: dict[int, Terms]) -> None:
+        """Hand over at the end."""
+        row, new = self.pricing.row, self.pricing.new
+        total, later = Terms(), Terms()
+        for group in self.groups:
+            newer = [*dirty.get(group, []), *self._whole["left"].get(group, [])]
+            crosses, held = group in self.out and bool(self.held[1]), self.held[1]
+            price, worth = self.handing.of(self.segment.end, group) if crosses else (0, 0)
+            most = min(self.out.get(group, held), held)
+            out: Terms = []
+            if held and (crosses or newer):
+                out = [(new("out", group, most=most, cost=-price), 1)]
+                total += out
+            if newer:
+                given: Terms = []
+                if held:
+                    given = [(new("newer out", group, most=most, cost=worth), 1)]
+                    row(("newer out", group), [*given, *minus(out)], None, 0)
+                row(("dirty out", group), [*newer, *minus(given)], None, 0)
+            if crosses:
+                loaded = (new("later", group, most=self.out[group]), 1)
+                later.append(loaded)
+                sources = [q for n in range(len(self.counts)) for q in self.stays[group, n]]
+                sources += self._whole["rest"].get(group, [])
+                sources += [*self.through.get(group, []), loaded]
+                row(("out", group), [*out, *minus(sources)], None, 0)
+        if total:
+            row(("left",), total, None, self.held[1])
+        self._move("later", later, self.moves, lambda number: True, after=True)
+
+    def _move(
+        self,
+        name: str,
+        amounts: Terms,
+        moved: dict[Place, Terms],
+        where: Callable[[int], bool],
+        *,
+        back: bool = False,
+        room: bool = True,
+        after: bool = False,
+    ) -> None:
+        """Move amounts in steps of some classes; they take room from then on, or until then.
+
+        ``after``: in all later classes too.
+        """
+        if not amounts:
+            return
+        most, terms = self.pricing.most(amounts), list(amounts)
+        for number in range(len(self.counts)):
+            for step in range(self.steps) if where(number) else ():
+                one = self.pricing.new(name, "moved", number, step, most=most)
+                terms.append((one, -1))
+                moved[number, step].append((one, 1))
+                steps = range(step + 1) if back else range(step, self.steps)
+                for other in steps if room and self.even else ():
+                    self.room[number, other].append((one, 1))
+                if after:
+                    later = [0] * (number + 1) + self.counts[number + 1 :]
+                    self._takes(one, later)
+        self.pricing.row((name,), terms, None, 0)
+
+
+def _sum_up(sizes: Iterable[tuple[int, int]]) -> dict[int, int]:
+    total: Counter[int] = Counter()
+    for group, size in sizes:
+        total[group] += size
+    return dict(total)

@@ -1,0 +1,60 @@
+"""How operations of a segment use tensors, and which contents are needed after an operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spmopt.core.listing import Listing, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentUse:
+    """A use of a tensor in a segment: of all pieces together."""
+
+    step: int
+    reads: bool
+    writes: bool
+    live: bool
+    passes: int
+    fixed: bool
+
+
+class Liveness:
+    """Which contents of which tensors are needed after each operation of a listing."""
+
+    def __init__(self, listing: Listing) -> None:
+        self.listing = listing
+        self._live: list[dict[int, bool]] = []
+        needed = {t: tensor.keep for t, tensor in enumerate(listing.tensors)}
+        for operation in reversed(listing.operations):
+            used = {*operation.reads, *operation.writes}
+            self._live.append({t: needed[t] for t in used})
+            needed.update((t, t in operation.reads) for t in used)
+        self._live.reverse()
+
+    def after(self, operation: int, tensor: int) -> bool:
+        """Return whether what is in a tensor after an operation that uses it is needed."""
+        return self._live[operation][tensor]
+
+
+def uses_of(liveness: Liveness, segment: Segment) -> list[tuple[int, bool, list[SegmentUse]]]:
+    """Return each tensor of a segment, whether it is whole to each piece, and how it is used."""
+    found: dict[int, list[SegmentUse]] = {}
+    whole: dict[int, bool] = {}
+    operations = liveness.listing.operations[segment.begin : segment.end]
+    for step, operation in enumerate(operations):
+        modes = operation.modes[segment.pieces]
+        first = dict(zip(operation.uses(0), modes.first.operands, strict=True))
+        later = dict(zip(operation.uses(1), modes.later.operands, strict=True))
+        for tensor, operand in first.items():
+            whole[tensor] = segment.pieces > 1 and tensor not in operation.cut
+            use = SegmentUse(
+                step=step,
+                reads=tensor in operation.reads,
+                writes=tensor in operation.writes,
+                live=liveness.after(segment.begin + step, tensor),
+                passes=min(operand.passes, later[tensor].passes),
+                fixed=operand.stationary and later[tensor].stationary,
+            )
+            found.setdefault(tensor, []).append(use)
+    return [(tensor, whole[tensor], uses) for tensor, uses in found.items()]

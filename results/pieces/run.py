@@ -150,7 +150,7 @@ class _News:
         if news.value is not None:
             self.value = min(self.value, float(news.value))
             self.first_s = since if self.first_s is None else self.first_s
-        if news.bound is not None and not news.of_class:
+        if news.bound is not None and news.of_covers and not news.of_class:
             self.bound = max(self.bound, float(news.bound))
         met = self.value <= self.most and self.value <= self.bound * (1 + self.gap)
         if met and self.reached_s is None:

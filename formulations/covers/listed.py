@@ -48,6 +48,8 @@ class Listed:
 
     Attributes
     ----------
+    given
+        The listing without modes for bands.
     accesses
         Of each tensor: the operations that use it, in order, and whether each reads it.
     """
@@ -56,7 +58,7 @@ class Listed:
         self, listing: Listing, objective: Objective, family: Family | None = None
     ) -> None:
         self.family = listing.family() if family is None else family
-        self.banded = Banded(listing, self.family.bands)
+        self.given, self.banded = listing, Banded(listing, self.family.bands)
         self.listing, self.objective = self.banded.listing, objective
         machine = listing.machine
         self.capacity = machine.spm_pages * machine.page_bytes
@@ -172,6 +174,23 @@ class Listed:
         objective, machine = self.objective, self.listing.machine
         byte = max(float(objective.dram_in_byte), float(objective.dram_out_byte))
         return max(float(objective.cycle) / machine.dram_bytes_per_s, byte)
+
+    @cached_property
+    def apart(self) -> list[int]:
+        """Of each operation: the last before that no segment of several pieces has with it; or -1.
+
+        One sums up what the other reads, or both write the same sum anew.
+        """
+        found, summed, read = list[int](), dict[int, int](), dict[int, int]()
+        for at, operation in enumerate(self.listing.operations):
+            reads = [t for t in operation.reads if t not in operation.sums]
+            anew = [t for t in operation.sums if t not in operation.reads]
+            before = [summed.get(t, -1) for t in (*anew, *reads)]
+            before += [read.get(t, -1) for t in operation.sums]
+            found.append(max(before, default=-1))
+            summed |= dict.fromkeys(operation.sums, at)
+            read |= dict.fromkeys(reads, at)
+        return found
 
     @cached_property
     def borders(self) -> list[int]:

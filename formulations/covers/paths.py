@@ -6,7 +6,7 @@ searched, the programs of its arcs are solved, and so on until all of them are: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,40 +75,62 @@ class SegmentArcs:
         InfeasibleError
             No cover fits.
         """
-        every = list(range(self.listed.count + 1))
-        while True:
+        for found in self.paths(threads):
+            tell(found.value)
+            if stop():
+                break
+        return found
+
+    def paths(self, threads: int = 1) -> Iterator[CheapestCover]:
+        """Yield cheapest covers, each after the programs of the one before, until one is exact.
+
+        Raises
+        ------
+        InfeasibleError
+            No cover fits.
+        """
+        every, open_arcs = list(range(self.listed.count + 1)), True
+        while open_arcs:
             value, cover = shortest_path(self.value, every, self.listed.segment)
             if value == np.inf:
                 raise InfeasibleError("what must be on chip does not fit, whatever the cover")
-            tell(value)
-            open_arcs = [each for each in cover if each not in self.solved]
-            if not open_arcs or stop():
-                return CheapestCover(cover=cover, value=value, exact=not open_arcs)
-            self.solve(open_arcs, threads)
+            open_arcs = any(each not in self.solved for each in cover)
+            yield CheapestCover(cover=cover, value=value, exact=not open_arcs)
+            self.solve(cover, threads)
 
     def solve(self, segments: Iterable[Segment], threads: int = 1) -> bool:
         """Solve the programs of segments; return whether some were not yet."""
         new = [each for each in dict.fromkeys(segments) if each not in self.solved]
+        if threads == 1 or len(new) < 2:
+            for segment in new:
+                self.take(segment, self._solve(segment))
+            return bool(new)
         with ThreadPoolExecutor(threads, thread_name_prefix="segments") as pool:
             for segment, found in zip(new, pool.map(self._solve, new), strict=True):
-                self.solved[segment] = found
-                at = self._place(segment)
-                self.exact[at] = self.value[at] = max(float(self.value[at]), found.value)
-                self.moved[at] = found.moved_bytes
+                self.take(segment, found)
         return bool(new)
 
-    def certificate(self) -> CoverCertificate:
-        """Return the prices, as integers, of those solved segments that the bound needs.
+    def take(self, segment: Segment, found: SegmentValue) -> None:
+        """Take what the program of a segment says."""
+        self.solved[segment] = found
+        at = self._place(segment)
+        self.exact[at] = self.value[at] = max(float(self.value[at]), found.value)
+        self.moved[at] = found.moved_bytes
 
-        These are the ones that are still met where the search begins anew, knowing all values.
+    def certificate(self, least: float = np.inf) -> CoverCertificate:
+        """Return the prices, as integers, of those solved segments that a bound needs.
+
+        These are the ones that are still met where the search begins anew, knowing all values,
+        until it is at ``least``: the last 0.003 % of the bound of ResNet-50 on 4 MB take 1,300
+        segments and 10 s of exact arithmetic, all others 56.
         """
         bits = DIGITS - frexp(self.listed.dearest_row)[1]
         value, every = self._cheap_values(), list(range(self.listed.count + 1))
         needed: dict[Segment, SegmentValue] = {}
         while True:
-            _, cover = shortest_path(value, every, self.listed.segment)
+            length, cover = shortest_path(value, every, self.listed.segment)
             new = [each for each in cover if each in self.solved and each not in needed]
-            if not new:
+            if length >= least or not new:
                 break
             for each in new:
                 at = self._place(each)
@@ -186,9 +208,9 @@ class SegmentArcs:
         always = np.concatenate(([0.0], np.cumsum(always)))
         always = always[None, :] - always[:, None]
         value: Floats = upto[None, :] - upto[:, None] + always
-        for begin in range(count):
+        for begin, reach in enumerate(self._reaches(pieces)):
             value[begin, : begin + 1] = np.inf
-            value[begin, self._reach(begin, pieces) + 1 :] = np.inf
+            value[begin, reach + 1 :] = np.inf
         value[count] = np.inf
         return value, always
 
@@ -230,29 +252,24 @@ class SegmentArcs:
         shape = slice(count + 1), slice(count + 1)
         return into[shape], out[shape]
 
-    def _reach(self, begin: int, pieces: int) -> int:
-        """Return the farthest end of a segment of so many pieces."""
-        listing = self.listed.listing
-        begun: set[int] = set()
-        read: set[int] = set()
-        products = 0
-        reach = self.listed.banded.reach
-        last = reach[pieces][begin] if pieces in reach else self.listed.count
-        for at in range(begin, last):
-            operation = listing.operations[at]
-            if not listing.fits(at, pieces):
-                return at
-            if pieces == 1:
-                continue
-            products += operation.is_product
-            if not self.listed.family.takes(products):
-                return at
-            again = any(t in begun and t not in operation.reads for t in operation.sums)
-            read.update(t for t in operation.reads if t not in operation.sums)
-            begun |= operation.sums
-            if again or read & begun:
-                return at
-        return last
+    def _reaches(self, pieces: int) -> list[int]:
+        """Return the farthest end of a segment of so many pieces, by its begin."""
+        listed, listing = self.listed, self.listed.listing
+        products = np.cumsum([0, *(each.is_product for each in listing.operations)])
+        bands = listed.banded.reach.get(pieces)
+        fits = [listing.fits(at, pieces) for at in range(listed.count)]
+        found, end = list[int](), 0
+        for begin in range(listed.count):
+            end, last = max(end, begin), listed.count if bands is None else bands[begin]
+            while end < last and fits[end]:
+                if pieces > 1 and (
+                    listed.apart[end] >= begin
+                    or not listed.family.takes(int(products[end + 1] - products[begin]))
+                ):
+                    break
+                end += 1
+            found.append(min(end, last))
+        return found
 
 
 def _rectangle(

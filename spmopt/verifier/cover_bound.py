@@ -55,7 +55,7 @@ class _Path:
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
         self.family = certificate.family
-        self.pieces = self.family.counts(listing.batch)
+        self.pieces, self.barrier = self.family.counts(listing.batch), self._barriers()
         plain = [[self._alone(at, pieces) for at in range(self.count)] for pieces in self.pieces]
         fixed = [[self._always(at, pieces) for at in range(self.count)] for pieces in self.pieces]
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
@@ -143,31 +143,52 @@ class _Path:
         table: Ints = np.maximum(upto[None, :] - upto[:, None], crossing)
         upto = np.concatenate(([0], np.cumsum(always)))
         table += upto[None, :] - upto[:, None]
-        for begin in range(self.count):
-            end = self._farthest(begin, pieces)
+        for begin, end in enumerate(self._ends(pieces)):
             table[begin, : begin + 1] = table[begin, end + 1 :] = _NONE
         table[self.count] = _NONE
         return table
 
-    def _farthest(self, begin: int, pieces: int) -> int:
-        """Return the farthest end of a segment; none beyond it has no obstacle."""
-        end, sums, read, products = begin, set[int](), set[int](), 0
-        last = self.reach[pieces][begin] if pieces in self.reach else self.count
-        while end < last:
-            operation = self.listing.operations[end]
-            if not self.listing.fits(end, pieces):
-                break
-            if pieces > 1:
-                products += operation.is_product
-                if not self.family.takes(products):
+    def _ends(self, pieces: int) -> list[int]:
+        """Return the farthest end of a segment by its begin; none beyond it has no obstacle."""
+        operations, found = self.listing.operations, list[int]()
+        fits = [self.listing.fits(at, pieces) for at in range(self.count)]
+        end = products = 0
+        for begin in range(self.count):
+            last = self.reach[pieces][begin] if pieces in self.reach else self.count
+            if end < begin:
+                end, products = begin, 0
+            while end < last and fits[end]:
+                more = products + operations[end].is_product
+                if pieces > 1 and (self.barrier[end] >= begin or not self.family.takes(more)):
                     break
-                anew = {t for t in operation.sums if t not in operation.reads}
-                read |= {t for t in operation.reads if t not in operation.sums}
-                if anew & sums or read & (sums | operation.sums):
-                    break
-                sums |= operation.sums
-            end += 1
-        return end
+                end, products = end + 1, more
+            found.append(min(end, last))
+            products -= operations[begin].is_product if end > begin else 0
+        return found
+
+    def _barriers(self) -> list[int]:
+        """Return, of each operation, the last before whose pieces it cannot follow; -1 if none.
+
+        What one of both sums up over the pieces the other reads, or writes anew.
+        """
+        sums, read = dict[int, int](), dict[int, int]()
+        found = list[int]()
+        for at, operation in enumerate(self.listing.operations):
+            barrier = -1
+            for t in operation.uses(0):
+                if t in operation.sums:
+                    barrier = max(barrier, read.get(t, -1))
+                    anew = t not in operation.reads
+                    barrier = max(barrier, sums.get(t, -1) if anew else -1)
+                elif t in operation.reads:
+                    barrier = max(barrier, sums.get(t, -1))
+            found.append(barrier)
+            for t in operation.uses(0):
+                if t in operation.sums:
+                    sums[t] = at
+                elif t in operation.reads:
+                    read[t] = at
+        return found
 
     def _crossing(self) -> Ints:
         """Return (n + 1, n + 1) costs of what segments load and store beside what is held."""

@@ -3,13 +3,15 @@
 A segment is priced by two programs: as one that begins and ends with nothing on chip, which it will
 not have to, and with all that fits, which it shares with its neighbors. The former tells long
 segments apart, the latter operations of the whole batch among segments in pieces; a mean of both is
-often better than either (ResNet-50 in batches of 32, large-npu with 8 MB: 18.32, 18.45 and 18.00
-ms). A byte moved costs a little beside: of covers that take as long, that which moves less leaves
-room to load ahead.
+often better than either (training ResNet-50, 24 MB: 60.73, 60.75 and 60.43 ms). Of covers that cost
+as much, that which moves less leaves room to load ahead, and that of finer pieces is nearer to its
+price, which is a mean over pieces.
 
 A shortest path over the whole network needs thousands of programs. Within a window of twelve
 positions a few dozen do, and the path over all segments that some window has solved joins them:
-ResNet-50 on 4 MB after 500 programs, and wider windows do not better it.
+ResNet-50 on 4 MB after 500 programs, and wider windows do not better it. First windows are over
+positions where the list naturally ends a segment, then over all: MobileNetV2 on large-npu with 8 MB
+152.60, then 151.37 ms.
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ from spmopt.core.listing import Cover
 
 _SPARE = 0.03
 """What a byte moved costs beside the objective, as a share of its time on the channel."""
-_STEP = 4e-7
-"""What a step of a cover costs beside, as a share of what any cover costs at least: 8 bands where 2
-do as well are four times the steps, which take as much longer to schedule (MobileNetV2 on 4 MB in
-15 s: 12,480 steps 5.8 % above the bound without, 3,453 steps 0.07 % above it)."""
-_FIRST = 12
+_STEP, _STEP_OF_BANDS = -1e-7, 4e-7
+"""What a step of a cover costs beside, as a share of what any cover costs at least. Finer pieces
+come nearer to their price (training ResNet-50, 24 MB: 60.75 without, 60.53 ms); bands do not, and 8
+where 2 do as well are four times the steps, which take as much longer to schedule (MobileNetV2 on
+4 MB in 15 s: 12,480 steps 5.8 % above the bound without, 3,453 steps 0.07 % above it)."""
+_WIDTH = 12
 """Positions of a window, at first."""
-_SHARES = (0.0, 0.5, 0.25, 0.75)
-"""Weight of the program that is given a full scratchpad, one pass of windows after another."""
+_MEAN = 0.75
+"""Weight of the program that is given a full scratchpad, in estimates."""
+_FIRST = ((False, 0.0), (False, _MEAN), (True, _MEAN), (True, 0.0), (False, 0.5))
+"""Passes of windows of the first width: over all positions or not, and that weight; then wider."""
 
 
 class CoverSearch:
@@ -53,7 +58,9 @@ class CoverSearch:
         self._byte = _SPARE * cycle / held.listed.bytes_per_cycle
         every = range(held.listed.count + 1)
         least, _ = shortest_path(held.value, every, held.listed.segment)
-        self._step = _STEP * least if np.isfinite(least) else 0.0
+        counts = np.array(held.listed.pieces)
+        steps = np.where(counts > held.listed.listing.batch, _STEP_OF_BANDS, _STEP)
+        self._steps: Floats = counts * steps * (least if np.isfinite(least) else 0.0)
 
     def start(self, covers: Iterable[Cover]) -> None:
         """Price the segments of some covers."""
@@ -62,73 +69,76 @@ class CoverSearch:
                 self.empty.solve(cover, self.threads)
                 self.borders = sorted({*self.borders, *(each.begin for each in cover)})
 
-    def price(self, cover: Cover) -> float:
-        """Return what a cover costs that begins and ends all segments with nothing on chip.
-
-        It is infinite where a segment is not priced.
-        """
-        if any(each not in self.empty.solved for each in cover):
-            return np.inf
-        return self._price(self.empty, cover)
+    def estimate(self, cover: Cover) -> float:
+        """Return what a cover costs, by the mean of both values; solve what is not solved of it."""
+        cost = 0.0
+        for arcs, weight in self._weights(_MEAN):
+            arcs.solve(cover, self.threads)
+            cost += weight * self._price(arcs, cover)
+        return cost
 
     def covers(self) -> Iterator[Cover]:
-        """Yield the best cover after each pass of windows, in windows of twice the size each time.
+        """Yield the best cover after each pass of windows, in wider windows each time.
 
         It ends with a window of all positions, or once it is told to stop.
         """
-        width = _FIRST
-        while True:
-            for share in _SHARES:
-                yield self._pass(width, share)
+        every = list(range(self.listed.count + 1))
+        for all_positions, share in _FIRST:
+            cover = self._pass(every if all_positions else self.borders, _WIDTH, share)
+            if self.stop():
+                return
+            yield cover
+        width = _WIDTH
+        while width < len(every):
+            width *= 2
+            for share in (_MEAN, 0.0):
+                cover = self._pass(every, width, share)
                 if self.stop():
                     return
-            if width >= len(self.borders):
-                return
-            width *= 2
+                yield cover
 
     def gain(self, new: Cover, old: Cover) -> float:
-        """Return what is gained, by the mean of both values, where ``new`` stands for ``old``."""
-        gained = 0.0
-        for arcs in (self.empty, self.held):
-            arcs.solve((*new, *old), self.threads)
-            gained += (self._price(arcs, old) - self._price(arcs, new)) / 2
-        return gained
+        """Return what is gained, by estimate, where ``new`` stands for ``old``."""
+        return self.estimate(old) - self.estimate(new)
 
-    def _pass(self, width: int, share: float) -> Cover:
+    def _pass(self, at: list[int], width: int, share: float) -> Cover:
         """Search all windows; return the cheapest cover of segments that are priced."""
-        for first in range(0, max(len(self.borders) - width // 2, 1), width // 2):
-            self._search(self.borders[first : first + width + 1], share)
-        if share:
-            self.held.solve(self._path(self.borders, 0.0, exact=True), self.threads)
-        return self._path(self.borders, share, exact=True)
+        for first in range(0, max(len(at) - width // 2, 1), width // 2):
+            self._search(at[first : first + width + 1], share)
+        if 0 < share < 1:  # for a path of segments that both have solved
+            self.held.solve(self._path(at, 0.0, exact=True), self.threads)
+        return self._path(at, share, exact=True)
 
     def _search(self, at: list[int], share: float) -> None:
         """Find the shortest path over some positions."""
         while not self.stop():
             cover = self._path(at, share)
-            new = self.empty.solve(cover, self.threads)
-            if share:
-                new |= self.held.solve(cover, self.threads)
-            if not new:
+            new = [arcs.solve(cover, self.threads) for arcs, _ in self._weights(share)]
+            if not any(new):
                 return
 
     def _path(self, at: list[int], share: float, *, exact: bool = False) -> Cover:
-        table = (1 - share) * self._table(self.empty, at, exact)
-        if share:
-            table += share * self._table(self.held, at, exact)
-        return shortest_path(table, at, self.listed.segment)[1]
+        tables = [weight * self._table(arcs, at, exact) for arcs, weight in self._weights(share)]
+        return shortest_path(np.sum(tables, axis=0), at, self.listed.segment)[1]
+
+    def _weights(self, share: float) -> list[tuple[SegmentArcs, float]]:
+        both = (self.empty, 1 - share), (self.held, share)
+        return [(arcs, weight) for arcs, weight in both if weight]
 
     def _table(self, arcs: SegmentArcs, at: list[int], exact: bool) -> Floats:
         """Return the costs of segments between some positions, and what they move."""
         table = (arcs.exact if exact else arcs.value)[at][:, :, at]
-        place, count = np.array(at, np.float64), np.array(self.listed.pieces, np.float64)
-        steps = count[:, None] * np.maximum(place[:, None, None] - place, 0.0)
-        return np.asarray(table + self._byte * arcs.moved[at][:, :, at] + self._step * steps)
+        place = np.array(at, np.float64)
+        steps = self._steps[:, None] * np.maximum(place[:, None, None] - place, 0.0)
+        return np.asarray(table + self._byte * arcs.moved[at][:, :, at] + steps)
 
     def _price(self, arcs: SegmentArcs, segments: Cover) -> float:
         """Return the costs of segments that are solved."""
         found = [arcs.solved[each] for each in segments]
-        steps = sum((each.end - each.begin) * each.count for each in segments)
+        ways = [self.listed.pieces.index(each.count) for each in segments]
+        steps = (
+            (each.end - each.begin) * self._steps[way]
+            for way, each in zip(ways, segments, strict=True)
+        )
         moved = sum(each.moved_bytes for each in found)
-        value = sum(each.value for each in found)
-        return value + self._byte * moved + self._step * steps
+        return float(sum(each.value for each in found) + self._byte * moved + sum(steps))

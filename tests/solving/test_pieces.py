@@ -189,16 +189,21 @@ def test_the_list_as_given_comes_first_with_its_bound() -> None:
     assert any(each.certified for each in news[:first])
 
 
-def test_a_cover_is_priced_once_its_segments_are() -> None:
+def test_the_estimate_of_a_cover_is_between_its_two_values() -> None:
     instance = lowered(mlp(), "64KiB")
     assert instance.listed is not None
     listing = instance.listed(instance.machine)
     assert isinstance(listing, Listing)
     listed = Listed(listing, MAKESPAN)
     search = CoverSearch(SegmentArcs(listed, listed.capacity), bool)
-    covers = [listing.uniform(pieces) for pieces in listed.pieces]
-    assert all(search.price(cover) == float("inf") for cover in covers)
-    search.start(covers)
-    for cover in covers:
-        values = [search.empty.solved[segment].value for segment in cover]
-        assert search.price(cover) >= sum(values) > 0
+    for pieces in listed.pieces:
+        cover = listing.uniform(pieces)
+        estimate = search.estimate(cover)
+        held, empty = (
+            sum(arcs.solved[segment].value for segment in cover)
+            for arcs in (search.held, search.empty)
+        )
+        moved = sum(search.empty.solved[segment].moved_bytes for segment in cover)
+        assert 0 < held <= empty
+        # What bytes and steps cost beside is small.
+        assert 0.99 * held <= estimate <= empty + 0.1 * moved / listed.bytes_per_cycle

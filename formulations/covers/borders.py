@@ -99,6 +99,7 @@ class Borders:
         self._whole_found, self._whole_rest, self._whole_left = ([_nothing()] for _ in range(3))
         self.handed: list[tuple[int, int, bool, int]] = []
         self._most: list[float] = []
+        self._caps: list[Ints] = []
 
     def cut(self, uses: UseTable, number: int, begins: Ints, last: Ints, newer: Ints) -> None:
         """Tell of tensors that are cut what a class finds, and what is there when it ends.
@@ -291,6 +292,7 @@ class Borders:
         if (columns >= 0).any():
             row = self.program.rows(kind, 1, (-np.inf, held))
             self.program.builder.add(row, columns, 1.0)
+            self._caps.append(row)
 
     def _moved(self, kind: str, where: Bools, amounts: Ints, moved: Amounts) -> Ints:
         """Move amounts in steps of some classes; return what is moved (c, m)."""
@@ -363,6 +365,11 @@ class Borders:
                 if columns[place] >= 0 and group != REST:
                     self.handed.append((end, group, newer, int(columns[place])))
                     self._most.append(float(most[place]))
+
+    @property
+    def caps(self) -> Ints:
+        """Return the rows of all that is on chip at the two ends, if it may be anything."""
+        return np.concatenate(self._caps) if self._caps else np.empty(0, np.int64)
 
     @property
     def most(self) -> Floats:

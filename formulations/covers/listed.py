@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -69,6 +70,7 @@ class Listed:
             for tensor in operation.uses(0):
                 self.accesses[tensor].append((at, tensor in operation.reads))
         self.sizes = [tensor.size_bytes for tensor in listing.tensors]
+        self._range = range(self.count)
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
         self._figures: dict[tuple[str, int], tuple[Floats, Floats]] = {}
         self._alike: dict[object, int] = {}
@@ -160,8 +162,14 @@ class Listed:
     def of_bands(self, segment: Segment) -> tuple[Listed, Segment]:
         """Return a listing that has a segment of bands as one of pieces, and that segment."""
         listing, found = followed(self.listing, segment)
-        pieces = Family(name=self.family.name, pieces=(1, found.pieces))
-        return Listed(listing, self.objective, pieces), found
+        listed = copy(self)
+        for name in ("groups", "_kinds_of", "crossing", "apart", "borders"):
+            listed.__dict__.pop(name, None)
+        listed.listing, listed.sizes = listing, [each.size_bytes for each in listing.tensors]
+        listed.family = Family(name=self.family.name, pieces=(1, found.pieces))
+        listed._range = range(segment.begin, segment.end)
+        listed._uses, listed._figures, listed._alike, listed._kinds = {}, {}, {}, {}
+        return listed, found
 
     def allows(self, segment: Segment) -> bool:
         """Return whether a segment is one of the listing, in a cover of the family."""
@@ -242,6 +250,8 @@ class Listed:
     def unavoidable(self, pieces: int) -> Floats:
         """Return (n,) what all pieces cost whatever is resident: accesses of the SPM, and MACs."""
         objective = self.objective
+        if not (objective.spm_read_byte or objective.spm_write_byte or objective.mac):
+            return np.zeros(self.count)
         first, later = self._of_all(
             "unavoidable",
             pieces,
@@ -278,8 +288,8 @@ class Listed:
             return known
         first, later = np.full((2, self.count), np.inf)
         self._figures[name, pieces] = first, later
-        for at, operation in enumerate(self.listing.operations):
+        for at in self._range:
             if self.listing.fits(at, pieces):
-                modes = operation.modes[pieces]
+                modes = self.listing.operations[at].modes[pieces]
                 first[at], later[at] = figure(modes.first), figure(modes.later)
         return first, later

@@ -60,7 +60,7 @@ class SegmentArcs:
         self.exact: Floats = np.full_like(self.value, np.inf)
         self.moved = np.zeros(self.value.shape, np.float32)
         self.solved: dict[Segment, SegmentValue] = {}
-        self._known: dict[object, tuple[SegmentValue, list[int]]] = {}
+        self._known: dict[object, tuple[SegmentValue, SegmentValue | None, list[int]]] = {}
 
     def cheapest(
         self,
@@ -98,17 +98,38 @@ class SegmentArcs:
             yield CheapestCover(cover=cover, value=value, exact=not open_arcs)
             self.solve(cover, threads)
 
-    def solve(self, segments: Iterable[Segment], threads: int = 1) -> bool:
-        """Solve the programs of segments; return whether some were not yet."""
-        new = [each for each in dict.fromkeys(segments) if each not in self.solved]
+    def solve(
+        self, segments: Iterable[Segment], threads: int = 1, empty: SegmentArcs | None = None
+    ) -> bool:
+        """Solve the programs of segments; return whether some were not yet.
+
+        ``empty``: it takes what they cost with nothing on chip before and after.
+        """
+        new = [
+            each
+            for each in dict.fromkeys(segments)
+            if each not in self.solved or (empty is not None and each not in empty.solved)
+        ]
         if threads == 1 or len(new) < 2:
             for segment in new:
-                self.take(segment, self._solve(segment))
+                self._take(segment, self._solve(segment, twice=empty is not None), empty)
             return bool(new)
         with ThreadPoolExecutor(threads, thread_name_prefix="segments") as pool:
-            for segment, found in zip(new, pool.map(self._solve, new), strict=True):
-                self.take(segment, found)
+            solved = pool.map(lambda each: self._solve(each, twice=empty is not None), new)
+            for segment, both in zip(new, solved, strict=True):
+                self._take(segment, both, empty)
         return bool(new)
+
+    def _take(
+        self,
+        segment: Segment,
+        found: tuple[SegmentValue, SegmentValue | None],
+        empty: SegmentArcs | None,
+    ) -> None:
+        if segment not in self.solved:
+            self.take(segment, found[0])
+        if empty is not None and found[1] is not None:
+            empty.take(segment, found[1])
 
     def take(self, segment: Segment, found: SegmentValue) -> None:
         """Take what the program of a segment says."""
@@ -153,27 +174,34 @@ class SegmentArcs:
     def _cheap_values(self) -> Floats:
         return np.stack([self._cheap(pieces).T for pieces in self.listed.pieces], axis=1)
 
-    def _solve(self, segment: Segment) -> SegmentValue:
+    def _solve(self, segment: Segment, *, twice: bool) -> tuple[SegmentValue, SegmentValue | None]:
         """Solve the program of a segment, or take the values of one like it; there may be none."""
         cycles = self.listed.cycles(segment.count)[segment.begin : segment.end]
         if not np.isfinite(cycles).all():
-            return SegmentValue(value=np.inf, moved_bytes=0.0)
+            none = SegmentValue(value=np.inf, moved_bytes=0.0)
+            return none, none
         if segment.bands > 1:
             # Its bands depend on where it begins, so that it is seldom like another.
-            return SegmentProgram(*self.listed.of_bands(segment), self.held).solve()
+            return self._solved(*self.listed.of_bands(segment), twice=twice)
         alike, tensors = self.listed.alike(segment)
         known = self._known.get(alike)
-        if known is None:
-            found = SegmentProgram(self.listed, segment, self.held).solve()
-            self._known[alike] = found, tensors
-            return found
-        found, others = known
+        if known is None or (twice and known[1] is None):
+            found, empty = self._solved(self.listed, segment, twice=twice)
+            self._known[alike] = found, empty, tensors
+            return found, empty
+        found, empty, others = known
         name = dict(zip(others, tensors, strict=True))
         prices = {
             (row[0], name[int(row[1])], *row[2:]) if row[0] in OF_TENSORS else row: price
             for row, price in found.prices.items()
         }
-        return replace(found, prices=prices)
+        return replace(found, prices=prices), empty
+
+    def _solved(
+        self, listed: Listed, segment: Segment, *, twice: bool
+    ) -> tuple[SegmentValue, SegmentValue | None]:
+        program = SegmentProgram(listed, segment, self.held)
+        return program.solve_twice() if twice else (program.solve(), None)
 
     def _cheap(self, pieces: int) -> Floats:
         """Return (n + 1, n + 1) what segments from one operation to another cost at least."""

@@ -66,14 +66,14 @@ class CoverSearch:
         """Price the segments of some covers."""
         for cover in covers:
             if not self.stop():
-                self.empty.solve(cover, self.threads)
+                self._solve(cover)
                 self.borders = sorted({*self.borders, *(each.begin for each in cover)})
 
     def estimate(self, cover: Cover) -> float:
         """Return what a cover costs, by the mean of both values; solve what is not solved of it."""
         cost = 0.0
+        self._solve(cover)
         for arcs, weight in self._weights(_MEAN):
-            arcs.solve(cover, self.threads)
             cost += weight * self._price(arcs, cover)
         return cost
 
@@ -105,17 +105,16 @@ class CoverSearch:
         """Search all windows; return the cheapest cover of segments that are priced."""
         for first in range(0, max(len(at) - width // 2, 1), width // 2):
             self._search(at[first : first + width + 1], share)
-        if 0 < share < 1:  # for a path of segments that both have solved
-            self.held.solve(self._path(at, 0.0, exact=True), self.threads)
         return self._path(at, share, exact=True)
 
     def _search(self, at: list[int], share: float) -> None:
         """Find the shortest path over some positions."""
         while not self.stop():
-            cover = self._path(at, share)
-            new = [arcs.solve(cover, self.threads) for arcs, _ in self._weights(share)]
-            if not any(new):
+            if not self._solve(self._path(at, share)):
                 return
+
+    def _solve(self, cover: Cover) -> bool:
+        return self.held.solve(cover, self.threads, self.empty)
 
     def _path(self, at: list[int], share: float, *, exact: bool = False) -> Cover:
         tables = [weight * self._table(arcs, at, exact) for arcs, weight in self._weights(share)]

@@ -19,7 +19,7 @@ import numpy as np
 from formulations.covers.borders import Borders
 from formulations.covers.listed import REST, Listed, Use
 from formulations.covers.steps import Amounts, Spans, UseTable
-from formulations.solver.highs import solve
+from formulations.solver.highs import Repeated, solve
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult, SolverStatus
 from spmopt.core.listing import Row, Segment
 from spmopt.core.table import Bools, Ints
@@ -155,11 +155,34 @@ class SegmentProgram:
             The solver found no optimum.
         """
         answer = solve(self.program(), options=OPTIONS, brief=True)
+        return self._valued(answer, priced=True)
+
+    def solve_twice(self) -> tuple[SegmentValue, SegmentValue]:
+        """Solve it, then as one that begins and ends with nothing on chip.
+
+        The second, from the basis of the first, has no prices: it bounds nothing.
+
+        Raises
+        ------
+        ArithmeticError
+            The solver found no optimum.
+        """
+        solver, rows = Repeated(self.program(), OPTIONS), self.ends.caps
+        held = self._valued(solver.solve(), priced=True)
+        if not rows.size:
+            return held, held
+        for row in rows.tolist():
+            solver.sides(row, -np.inf, 0.0)
+        return held, self._valued(solver.solve(), priced=False)
+
+    def _valued(self, answer: SolverResult, *, priced: bool) -> SegmentValue:
         value = self.value(answer)
         if not np.isfinite(value):
             return SegmentValue(value=value, moved_bytes=0.0)
         return SegmentValue(
-            value=value, moved_bytes=self._moved(answer), prices=self.prices(answer)
+            value=value,
+            moved_bytes=self._moved(answer),
+            prices=self.prices(answer) if priced else {},
         )
 
     def value(self, answer: SolverResult) -> float:

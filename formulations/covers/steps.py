@@ -24,9 +24,8 @@ class Amounts:
             each = np.full(np.count_nonzero(some), times)
         else:
             some &= times != 0
-            each = np.broadcast_to(times, column.shape)[some]
-        step = np.broadcast_to(step, column.shape)
-        self._parts.append((step[some], column[some], each))
+            each = (times * some)[some]
+        self._parts.append(((step * some)[some], column[some], each))
 
     @staticmethod
     def all(*several: Amounts) -> tuple[Ints, Ints, Floats]:

@@ -100,6 +100,29 @@ def solve(
     return _result(solver, program)
 
 
+class Repeated:
+    """A small linear program that is solved again with other costs or sides, from its last basis.
+
+    It runs in the caller's thread, in no other, as ``brief`` programs do.
+    """
+
+    def __init__(self, program: Program, options: Mapping[str, Option]) -> None:
+        self.program, self._solver = program, _new()
+        for name, value in {"output_flag": False, "threads": 1, **options}.items():
+            _require(self._solver.setOptionValue(name, value), f"option {name}={value!r}")
+        _pass(self._solver, program)
+
+    def sides(self, row: int, lower: float, upper: float) -> None:
+        """Change the sides of a row."""
+        _require(self._solver.changeRowBounds(row, lower, upper), "sides")
+
+    def solve(self) -> SolverResult:
+        """Solve it."""
+        _forget_threads()
+        _run_once(self._solver)
+        return _result(self._solver, self.program)
+
+
 def solve_within(
     program: Program,
     request: Request,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from spmopt.core.table import Bools, Ints
 
 Floats = NDArray[np.float64]
+_Figures = Floats | float
+"""One of each, or one of all."""
 
 
 class SolverStatus(StrEnum):
@@ -100,9 +103,9 @@ class ProgramBuilder:
     """
 
     def __init__(self) -> None:
-        self._columns: list[tuple[Floats, Floats, Floats, Bools]] = []
-        self._rows: list[tuple[Floats, Floats]] = []
-        self._entries: list[tuple[Ints, Ints, Floats]] = []
+        self._columns: list[tuple[int, Sequence[_Figures]]] = []
+        self._rows: list[tuple[int, Sequence[_Figures]]] = []
+        self._entries: list[tuple[Ints, Ints, tuple[int, _Figures]]] = []
         self.column_count = self.row_count = 0
 
     def columns(
@@ -128,19 +131,18 @@ class ProgramBuilder:
         ndarray
             Numbers of the columns, -1 where there is none.
         """
-        there = np.ones(where, bool) if isinstance(where, int) else where
-        numbers, self.column_count = _numbered(there, self.column_count)
-        price, low, high = (_spread(x, there) for x in (cost, lower, upper))
-        self._columns.append((price, low, high, np.full(price.size, integer)))
+        numbers, count = _numbered(where, self.column_count)
+        self.column_count += count
+        self._columns.append((count, [_spread(x, where) for x in (cost, lower, upper, integer)]))
         return numbers
 
     def rows(
         self, where: Bools | int, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf
     ) -> Ints:
         """Add a row for each true element of ``where``, or so many; their numbers, or -1."""
-        there = np.ones(where, bool) if isinstance(where, int) else where
-        numbers, self.row_count = _numbered(there, self.row_count)
-        self._rows.append((_spread(lower, there), _spread(upper, there)))
+        numbers, count = _numbered(where, self.row_count)
+        self.row_count += count
+        self._rows.append((count, [_spread(x, where) for x in (lower, upper)]))
         return numbers
 
     def add(self, row: Ints, column: Ints, value: ArrayLike) -> None:
@@ -149,25 +151,26 @@ class ProgramBuilder:
         Those in a row or column of -1, and those that are 0, are left out.
         """
         some = (row >= 0) & (column >= 0)
+        values: Floats | None = None
         if not isinstance(value, float | int):
             values = np.asarray(value, np.float64)
             some = some & (values != 0)
-            values = np.broadcast_to(values, some.shape)[some]
-        elif value:
-            values = np.full(np.count_nonzero(some), float(value))
-        else:
+        elif not value:
             return
+        # Not ``broadcast_to``, which takes five times as long of small arrays.
         if row.shape != some.shape:
-            row = np.broadcast_to(row, some.shape)
+            row = row * some
         if column.shape != some.shape:
-            column = np.broadcast_to(column, some.shape)
-        self._entries.append((row[some], column[some], values))
+            column = column * some
+        row, figures = row[some], value if values is None else (values * some)[some]
+        self._entries.append((row, column[some], (row.size, figures)))
 
     def program(self, *, by_rows: bool = False, offset: float = 0.0) -> Program:
         """Return the program, its matrix by columns or ``by_rows``."""
-        cost, lower, upper, integer = map(np.concatenate, zip(*self._columns, strict=True))
-        row_lower, row_upper = map(np.concatenate, zip(*self._rows, strict=True))
-        row, column, value = map(np.concatenate, zip(*self._entries, strict=True))
+        cost, lower, upper, integer = _joined(self.column_count, 4, self._columns)
+        row_lower, row_upper = _joined(self.row_count, 2, self._rows)
+        row, column = (np.concatenate([each[place] for each in self._entries]) for place in (0, 1))
+        (value,) = _joined(row.size, 1, [(count, [one]) for _, _, (count, one) in self._entries])
         line, index = (row, column) if by_rows else (column, row)
         lines = self.row_count if by_rows else self.column_count
         order = np.argsort(line, kind="stable")
@@ -179,19 +182,39 @@ class ProgramBuilder:
             row_lower=row_lower,
             row_upper=row_upper,
             matrix=Matrix(start=start, index=index[order], value=value[order], by_rows=by_rows),
-            integer=integer if integer.any() else None,
+            integer=integer.astype(bool) if integer.any() else None,
             offset=offset,
         )
 
 
-def _spread(values: ArrayLike, there: Bools) -> Floats:
+def _spread(values: ArrayLike, where: Bools | int) -> _Figures:
+    """Return figures of what there is, or the one of all."""
     if isinstance(values, float | int):
-        return np.full(np.count_nonzero(there), float(values))
-    result: Floats = np.broadcast_to(np.asarray(values, np.float64), there.shape)[there]
+        return values
+    there = np.ones(where, bool) if isinstance(where, int) else where
+    array = np.asarray(values, np.float64)
+    if array.shape != there.shape:
+        array = np.broadcast_to(array, there.shape)
+    result: Floats = array[there]
     return result
 
 
-def _numbered(there: Bools, first: int) -> tuple[Ints, int]:
-    """Return numbers from ``first`` on where ``there``, else -1; and the one after the last."""
-    numbers = np.cumsum(there.ravel()).reshape(there.shape) - 1 + first
-    return np.where(there, numbers, -1), first + int(there.sum())
+def _joined(count: int, kinds: int, blocks: list[tuple[int, Sequence[_Figures]]]) -> list[Floats]:
+    """Return figures of all blocks, each of so many; of each kind one after the other."""
+    found, at = [np.empty(count) for _ in range(kinds)], 0
+    for size, figures in blocks:
+        for each, figure in zip(found, figures, strict=True):
+            each[at : at + size] = figure
+        at += size
+    return found
+
+
+def _numbered(where: Bools | int, first: int) -> tuple[Ints, int]:
+    """Return numbers from ``first`` on where there is something, else -1; and how many."""
+    if isinstance(where, int):
+        return np.arange(first, first + where), where
+    flat = where.ravel()
+    numbers = np.full(flat.size, -1)
+    places = np.flatnonzero(flat)
+    numbers[places] = np.arange(first, first + places.size)
+    return numbers.reshape(where.shape), int(places.size)

@@ -35,8 +35,12 @@ _COARSE = 0.005
 """Gap at which a cover's schedule tells how good the cover is: what is left changes little."""
 _FEW = 200
 """Segments of a listing that is small: each of its covers may be tried."""
-_QUICK = 6_000
-"""Steps of a uniform cover that is scheduled first, in 2 s: ResNet-50 in 8 bands takes 10 s."""
+_QUICK, _ROUGH = 6_000, 0.02
+"""Steps of a uniform cover that is scheduled first, and the gap at which it is good enough:
+ResNet-50 in 8 bands takes 10 s."""
+_LONG = 200
+"""Operations of a segment whose program takes too long to choose among uniform covers: those of a
+Transformer with 689 take 11 s."""
 _BOUND_SHARE = 0.5
 """Of the time, where one thread does both: the search of the bound."""
 _LOST = 0.02, 0.05
@@ -66,6 +70,11 @@ def schedule(instance: Instance, request: Request, family: str = "all") -> Outco
 def _steps(cover: Cover) -> int:
     """Return the steps of a cover's schedule."""
     return sum((each.end - each.begin) * each.count for each in cover)
+
+
+def _longest(cover: Cover) -> int:
+    """Return the operations of a cover's longest segment."""
+    return max(each.end - each.begin for each in cover)
 
 
 @dataclass(frozen=True)
@@ -162,23 +171,21 @@ class _Search:
             return self.stop() or over()
 
         search = CoverSearch(self.arcs, stop, threads)
-        uniform = [self.listing.uniform(each, self.family) for each in self.family.pieces]
-        uniform += [
-            self.listing.uniform(self.listing.batch, self.family, bands=each)
-            for each in self.family.bands[1:]
-        ]
-        # Windows take seconds: MobileNetV2 on 4 MB, 2.25 of 7.93 ms are there before.
-        uniform.sort(key=_steps)
+        uniform = self._uniform()
         # Windows take seconds: MobileNetV2 on 4 MB, 2.25 of 7.93 ms are there before.
         first = [each for each in uniform if _steps(each) <= _QUICK] or uniform[:1]
-        search.start(first)
-        self._try(min(first, key=search.estimate))
+        priced = [each for each in first if _longest(each) <= _LONG]
+        search.start(priced)
+        if first:
+            quick = min(priced, key=search.estimate) if priced else first[-1]
+            self._try(quick, gap=_ROUGH)
         for number, cover in enumerate(search.covers()):
             self._try(cover)
             if stop():
                 return
-            if number == 1:
-                best = min(uniform, key=search.estimate)
+            others = [each for each in uniform if _longest(each) <= _LONG]
+            if number == 1 and others:
+                best = min(others, key=search.estimate)
                 if search.estimate(best) < search.estimate(cover) * (1 + _COARSE):
                     self._try(best)
         while not stop() and self.best is not None:
@@ -191,6 +198,13 @@ class _Search:
                 break
         if self.few:
             self._try_all(stop)
+
+    def _uniform(self) -> list[Cover]:
+        """Return the covers of the same number of pieces throughout, of few steps the first."""
+        listing, family = self.listing, self.family
+        found = [listing.uniform(each, family) for each in family.pieces[1:]]
+        found += [listing.uniform(listing.batch, family, bands=each) for each in family.bands[1:]]
+        return sorted(dict.fromkeys(found), key=_steps)
 
     def _try_all(self, stop: Callable[[], bool]) -> None:
         """Try all covers whose segments' values do not add up to the best schedule's already."""
@@ -205,8 +219,10 @@ class _Search:
                 return
             self._try(cover)
 
-    def _try(self, cover: Cover, start: bool = False, share: float = 1.0) -> None:
-        """Schedule a cover; keep what is better than the best."""
+    def _try(
+        self, cover: Cover, start: bool = False, share: float = 1.0, gap: float = _COARSE
+    ) -> None:
+        """Schedule a cover, to a gap; keep what is better than the best."""
         request = self.request
         if not cover or cover in self.tried:
             return
@@ -221,7 +237,7 @@ class _Search:
             instance,
             replace(
                 request.part(bounds=False),
-                tolerance=max(0.0 if self.few else _COARSE, request.tolerance),
+                tolerance=max(0.0 if self.few else gap, request.tolerance),
                 start=request.start if start else None,
                 others=(),
                 started=since,

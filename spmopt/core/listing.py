@@ -320,13 +320,23 @@ class Listing:
 class CoverCertificate:
     """Prices that prove a bound over all covers of a family, in units of ``2**-bits``.
 
-    ``prices``: of rows of some segments, by name (``spmopt.verifier.segment_bound``).
+    Attributes
+    ----------
+    prices
+        Of rows of some segments, by name (``spmopt.verifier.segment_bound``).
+    handed
+        Of a byte that is on chip at a border, and of one that is newer than DRAM, by border and
+        group (``spmopt.verifier.handing``); at these all segments without bands are priced.
+    fine
+        Whether rows are of the first piece, those between and the last, and not of all together.
     """
 
     family: Family
     objective: Objective
     bits: int
     prices: Mapping[Segment, Mapping[Row, int]]
+    handed: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    fine: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

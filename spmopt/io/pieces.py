@@ -22,6 +22,8 @@ from spmopt.io.codec import Json, decode, encode, joined
 from spmopt.io.columns import columns, columns_of, document_of, rows
 
 _WHOLE = re.compile(r"-?[0-9]{1,1000}")
+_NEVER_WRITTEN = -1
+"""In place of a tensor at borders (``spmopt.verifier.handing``)."""
 _NOT_FINITE = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
 """Numbers that JSON lacks, by what stands in the field ``float`` of an object in their place."""
 
@@ -107,6 +109,10 @@ _Segments = document_of(
 _Prices = document_of(
     "Prices", row=str, segment=list[int], indices=list[list[int]], price=list[str]
 )
+_Handed = document_of(
+    "Handed", border=list[int], tensor=list[int | None], held=list[str], newer=list[str]
+)
+"""Prices at borders; without a tensor, of all that are never written."""
 _Family = document_of(
     "Family",
     **{"name": str, "pieces": tuple[int, ...], "bands": tuple[int, ...]},
@@ -116,6 +122,8 @@ _Certificate = document_of(
     "CoverCertificate",
     **{"family": _Family, "objective": Objective, "bits": int, "segments": _Segments},
     prices=GenericAlias(tuple, (_Prices, ...)),
+    handed=(_Handed | None, field(default=None, metadata={"group": "handed"})),
+    fine=(bool, field(default=False, metadata={"group": "fine"})),
 )
 PiecesDocument = document_of(
     "Pieces",
@@ -228,6 +236,17 @@ def _encode_certificate(certificate: CoverCertificate) -> Json:
         "bits": certificate.bits,
         "segments": _encode_segments(list(certificate.prices)),
         "prices": list(_encode_prices(certificate)),
+        **({"handed": _encode_handed(certificate.handed)} if certificate.handed else {}),
+        **({"fine": True} if certificate.fine else {}),
+    }
+
+
+def _encode_handed(handed: Mapping[tuple[int, int], tuple[int, int]]) -> Json:
+    return {
+        "border": [border for border, _ in handed],
+        "tensor": [None if group < 0 else group for _, group in handed],
+        "held": [str(held) for held, _ in handed.values()],
+        "newer": [str(newer) for _, newer in handed.values()],
     }
 
 
@@ -268,7 +287,28 @@ def _decode_certificate(document: Any, where: str) -> CoverCertificate:
         objective=document.objective,
         bits=document.bits,
         prices=dict(zip(segments, prices, strict=True)),
+        handed=_decode_handed(document.handed, joined(where, "handed")) if document.handed else {},
+        fine=document.fine,
     )
+
+
+def _decode_handed(document: Any, where: str) -> dict[tuple[int, int], tuple[int, int]]:
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for row in rows(document, where):
+        tensor = row["tensor"]
+        if tensor is not None and tensor < 0:
+            raise InputError(f"{where}.tensor: no such tensor ({tensor})")
+        place = row["border"], _NEVER_WRITTEN if tensor is None else tensor
+        if place in found:
+            raise InputError(f"{where}: border {place[0]} has two prices of one tensor")
+        found[place] = _whole(row["held"], f"{where}.held"), _whole(row["newer"], f"{where}.newer")
+    return found
+
+
+def _whole(text: str, where: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise InputError(f"{where}: must be whole numbers in quotes, not {text!r:.40}")
+    return int(text)
 
 
 def _read_prices(part: Any, prices: list[dict[Row, int]], where: str) -> None:
@@ -279,8 +319,6 @@ def _read_prices(part: Any, prices: list[dict[Row, int]], where: str) -> None:
     for segment, row, text in zip(part.segment, names, part.price, strict=True):
         if not 0 <= segment < len(prices):
             raise InputError(f"{where}.segment: no such segment ({segment})")
-        if not _WHOLE.fullmatch(text):
-            raise InputError(f"{where}.price: must be whole numbers in quotes, not {text!r:.40}")
         if row in prices[segment]:
             raise InputError(f"{where}: row {row} of segment {segment} has two prices")
-        prices[segment][row] = int(text)
+        prices[segment][row] = _whole(text, f"{where}.price")

@@ -3,7 +3,8 @@
 A certificate has prices for some segments. All others count with what is plain to see: computing,
 what cannot be on chip at once, and what crosses a segment's ends beyond what the scratchpad holds.
 Steps of a schedule belong to one segment each, so the cheapest path from the first operation to the
-end, over all segments, is at most what any schedule of any cover costs.
+end, over all segments, is at most what any schedule of any cover costs. Where a certificate has
+prices of what is handed over at borders, segments pay and earn these, and in all nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from spmopt.core.banded import Banded, followed
 from spmopt.core.errors import InputError
 from spmopt.core.listing import CoverCertificate, Listing, Segment
 from spmopt.core.table import Ints
+from spmopt.verifier.border_credit import BorderCredit
+from spmopt.verifier.handing import Handing
 from spmopt.verifier.price_check import MOST_BITS
 from spmopt.verifier.segment_bound import segment_bound
 from spmopt.verifier.segment_uses import Liveness
@@ -65,21 +68,24 @@ class _Path:
         self.bits = _DIGITS - max(floor(most).bit_length(), 0)
         self.alone = [[None if v is None else self._units(v) for v in row] for row in plain]
         self.always = [[self._units(v) for v in row] for row in fixed]
+        self.handing = Handing(self.listing, certificate.handed)
 
     def value(self) -> Fraction:
         """Return the length of the shortest path."""
-        crossing = self._crossing()
+        alone, crossing = self._at_ends()
         proved = self._proved()
         reached = np.full(self.count + 1, _NONE)
         reached[0] = 0
         tables = [
-            self._table(pieces, alone, always, crossing)
-            for pieces, alone, always in zip(self.pieces, self.alone, self.always, strict=True)
+            self._table(pieces, each, always, (alone, crossing))
+            for pieces, each, always in zip(self.pieces, self.alone, self.always, strict=True)
         ]
         for segment, value in proved.items():
             table = tables[self.pieces.index(segment.count)]
             at = segment.begin, segment.end
-            table[at] = max(int(table[at]), min(value, _NONE))
+            # What a segment of bands hands over has no prices in its program.
+            earned = int(alone[at]) if segment.bands > 1 else 0
+            table[at] = max(int(table[at]), min(value + earned, _NONE))
         for end in range(1, self.count + 1):
             ways = [int((reached[:end] + table[:end, end]).min()) for table in tables]
             reached[end] = min(_NONE, *ways)
@@ -136,11 +142,11 @@ class _Path:
         )
 
     def _table(
-        self, pieces: int, alone: list[int | None], always: list[int], crossing: Ints
+        self, pieces: int, alone: list[int | None], always: list[int], ends: tuple[Ints, Ints]
     ) -> Ints:
         """Return (n + 1, n + 1) costs of segments from one operation to before another."""
         upto = np.concatenate(([0], np.cumsum([value or 0 for value in alone])))
-        table: Ints = np.maximum(upto[None, :] - upto[:, None], crossing)
+        table: Ints = np.maximum(upto[None, :] - upto[:, None] + ends[0], ends[1])
         upto = np.concatenate(([0], np.cumsum(always)))
         table += upto[None, :] - upto[:, None]
         for begin, end in enumerate(self._ends(pieces)):
@@ -190,8 +196,20 @@ class _Path:
                     read[t] = at
         return found
 
-    def _crossing(self) -> Ints:
-        """Return (n + 1, n + 1) costs of what segments load and store beside what is held."""
+    def _at_ends(self) -> tuple[Ints, Ints]:
+        """Return (n + 1, n + 1) what handing over costs, and it with what must be moved."""
+        into, out = self._crossing()
+        prices = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
+        if not self.handing.prices:
+            over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
+            return np.zeros_like(into), prices[0] * over[0] + prices[1] * over[1]
+        digits = self.certificate.bits, self.bits
+        credit = BorderCredit(self.listing, self.handing, digits, self._units(self._byte(1, 1)) + 1)
+        crossing: Ints = prices[0] * into + prices[1] * out + credit.least(*prices)
+        return credit.least(0, 0), crossing
+
+    def _crossing(self) -> tuple[Ints, Ints]:
+        """Return (n + 1, n + 1) bytes that segments load or find, and store or leave."""
         size = self.count + 2
         into, out = np.zeros((2, size, size), np.int64)
         last, wrote = dict[int, int](), dict[int, int]()
@@ -215,13 +233,8 @@ class _Path:
                 if t in wrote and self.liveness.after(at, t):
                     tensor = self.listing.tensors[t].size_bytes
                     _add(out, (0, wrote[t] + 1), (at + 1, after[at][t] + 1), tensor)
-        found = []
-        for each in (into, out):
-            total = each.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
-            found.append(np.maximum(total - self.capacity, 0))
-        prices = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
-        crossing: Ints = prices[0] * found[0] + prices[1] * found[1]
-        return crossing
+        found = [each.cumsum(axis=0).cumsum(axis=1)[:-1, :-1] for each in (into, out)]
+        return found[0], found[1]
 
     def _proved(self) -> dict[Segment, int]:
         """Return the values of the segments that have prices, in units of the path."""
@@ -234,11 +247,20 @@ class _Path:
             obstacle = obstacle or self.listing.outside(self.family, (segment,))
             if obstacle:
                 raise InputError(f"certificate: {where}: {obstacle}")
-            liveness, own = self.liveness, segment
+            liveness, own, fine = self.liveness, segment, certificate.fine
+            handing: Handing | None = self.handing
             if segment.bands > 1:
                 listing, own = followed(self.listing, segment)
-                liveness = Liveness(listing)
-            value = segment_bound(liveness, own, self.objective, prices, certificate.bits)
+                liveness, handing, fine = Liveness(listing), None, False
+            value = segment_bound(
+                liveness,
+                own,
+                self.objective,
+                prices,
+                certificate.bits,
+                handing=handing,
+                fine=fine,
+            )
             found[segment] = self._units(Fraction(value) / Fraction(2) ** certificate.bits)
         return found
 

@@ -95,6 +95,7 @@ FAMILIES = st.builds(
     pieces=st.sets(st.integers(2, 64), max_size=4).map(lambda found: (1, *sorted(found))),
     most_products=st.none() | st.integers(0, 9),
 )
+PRICES = st.integers(-(2**200), 2**200)
 CERTIFICATES = st.builds(
     CoverCertificate,
     family=FAMILIES,
@@ -103,6 +104,10 @@ CERTIFICATES = st.builds(
     prices=st.dictionaries(
         SEGMENTS, st.dictionaries(ROWS, st.integers(-(2**200), 2**200), max_size=6), max_size=4
     ),
+    handed=st.dictionaries(
+        st.tuples(st.integers(0, 9), st.integers(-1, 9)), st.tuples(PRICES, PRICES), max_size=4
+    ),
+    fine=st.booleans(),
 )
 
 

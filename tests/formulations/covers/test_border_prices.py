@@ -1,0 +1,167 @@
+"""Bounds over all covers at prices of what is handed over at borders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from formulations.covers.listed import Listed
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Tensor
+from spmopt.core.listing import CoverCertificate, ListedOperation, Listing, PieceModes, Row, Segment
+from spmopt.core.objective import objective_named
+from spmopt.core.operation import Mode, Operand
+from spmopt.core.table import Ints
+from spmopt.verifier.border_credit import BorderCredit
+from spmopt.verifier.cover_bound import cover_bound
+from spmopt.verifier.handing import READ
+from tests.formulations.covers.random_listing import covers, random_listing
+from tests.formulations.covers.test_handing import BITS, Prices, priced
+from tests.formulations.covers.test_segments import OBJECTIVES, relaxed, segments
+
+STYLES = ((-0.5, 2.0), (0.0, 1.0), (0.8, 1.0), (0.0, 0.3))
+"""Of prices, in those of moving a byte."""
+
+
+def certificates(
+    listed: Listing, seed: int, *, segments_too: bool
+) -> Iterator[tuple[CoverCertificate, float]]:
+    """Yield certificates at random prices, and the least that a cover costs."""
+    random = np.random.default_rng(seed)
+    objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+    figures = Listed(listed, objective)
+    values = [relaxed(listed, cover, objective) for cover in covers(listed)]
+    known = [value[1] for value in values if value is not None]
+    byte = figures.dearest_row * listed.machine.clock_hz * 2**BITS
+    for style, (low, high) in enumerate(STYLES if known else ()):
+        handed: Prices = {
+            (border, group): (
+                round(byte * random.uniform(low, high)),
+                round(byte * random.uniform(low, high)) if group >= 0 else 0,
+            )
+            for border, crossed in enumerate(figures.crossing)
+            for group in crossed
+        }
+        fine, prices = bool(random.random() < 0.5), dict[Segment, dict[Row, int]]()
+        some = segments(listed) if handed and segments_too and style % 2 else []
+        for segment in some:
+            value, rows = priced(figures, segment, handed, fine=fine)
+            if np.isfinite(value):
+                prices[segment] = rows
+        yield (
+            CoverCertificate(
+                family=figures.family,
+                objective=objective,
+                bits=BITS,
+                prices=prices,
+                handed=handed,
+                fine=fine,
+            ),
+            min(known),
+        )
+
+
+def above(seeds: range, *, segments_too: bool = True) -> tuple[int, int, int]:
+    """Return how many bounds there are, how many tell something, and those above some cover."""
+    found, some, wrong = 0, 0, 0
+    for seed in seeds:
+        listed = random_listing(seed, most=3)
+        for certificate, best in certificates(listed, seed, segments_too=segments_too):
+            bound = float(cover_bound(listed, certificate))
+            found += 1
+            some += bound > 0.5 * best
+            wrong += bound > best * (1 + 1e-6) + 1e-12
+    return found, some, wrong
+
+
+def test_no_cover_costs_less_than_the_bound_at_any_prices() -> None:
+    """Time, traffic and energy, on one channel and on two."""
+    found, some, wrong = above(range(600, 650))
+    assert not wrong
+    assert found > 150
+    assert some > 60
+
+
+@pytest.mark.parametrize("fault", ["unpaid", "one full end"])
+def test_faults_of_what_segments_may_earn_are_noticed(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    least = BorderCredit.least
+
+    def unpaid(self: BorderCredit, into: int, out: int) -> Ints:
+        return np.maximum(least(self, into, out), 0)
+
+    def one_full_end(self: BorderCredit, into: int, out: int) -> Ints:
+        found: Ints = least(self, into, out)
+        return np.maximum(found, -self._full()[0][:, None])
+
+    monkeypatch.setattr(BorderCredit, "least", unpaid if fault == "unpaid" else one_full_end)
+    assert above(range(600, 650), segments_too=False)[2] > 0
+
+
+def test_a_weight_that_is_used_again_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its full price at each border; and the fault of counting each use shows."""
+    operations = []
+    for at in range(3):
+        operation = ListedOperation(
+            name=f"o{at}", reads=(0,), writes=(), cut=frozenset(), sums=frozenset()
+        )
+        mode = Mode(compute_cycles=0, operands=(Operand(),), macs=1)
+        operation.modes[1] = PieceModes(mode, mode)
+        operations.append(operation)
+    listed = replace(
+        random_listing(600),
+        tensors=(Tensor(name="w", size_bytes=4, in_dram=True, keep=False),),
+        operations=tuple(operations),
+    )
+    objective = objective_named("traffic", listed.machine)
+    whole = tuple(Segment(begin=at, end=at + 1, pieces=1) for at in range(3))
+    certificate = CoverCertificate(
+        family=Listed(listed, objective).family,
+        objective=objective,
+        bits=20,
+        prices={},
+        handed={(border, READ): (2**20, 0) for border in (1, 2)},
+    )
+    assert relaxed(listed, whole, objective) == pytest.approx((4.0, 4.0))
+    assert cover_bound(listed, certificate) == 4
+    needed = BorderCredit._needed
+
+    def once(self: BorderCredit, total: Ints, accesses: Any, number: int, *others: Any) -> None:
+        if not any(reads for _, reads, _ in accesses[:number]):
+            needed(self, total, accesses, number, *others)
+
+    monkeypatch.setattr(BorderCredit, "_needed", once)
+    assert cover_bound(listed, certificate) > 4
+
+
+def example() -> tuple[Listing, CoverCertificate]:
+    """Return a listing, and a certificate of it with prices of borders and of rows."""
+    for seed in range(600, 700):
+        listed = random_listing(seed, most=3)
+        for certificate, _ in certificates(listed, seed, segments_too=True):
+            if certificate.prices and any(group >= 0 for _, group in certificate.handed):
+                return listed, certificate
+    raise AssertionError("no listing has borders")
+
+
+def test_tampered_prices_are_refused_or_prove_less() -> None:
+    listed, certificate = example()
+    bound, byte = cover_bound(listed, certificate), 2**BITS
+    border, group = next(iter(certificate.handed))
+    for wrong, word in (
+        ({(0, group): (1, 1)}, "border 0 has no price"),
+        ({(len(listed.operations), group): (1, 1)}, "has no price"),
+        ({(border, -2): (1, 1)}, "has no price"),
+        ({(border, group): (10**6 * byte, 0)}, "too high a price"),
+    ):
+        with pytest.raises(InputError, match=word):
+            cover_bound(listed, replace(certificate, handed={**certificate.handed, **wrong}))
+    # Rows at other prices of borders are no proof of what they were at these.
+    zero = dict.fromkeys(certificate.handed, (0, 0))
+    assert cover_bound(listed, replace(certificate, handed=zero)) != bound
+    assert cover_bound(listed, certificate) == bound

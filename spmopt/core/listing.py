@@ -320,13 +320,19 @@ class Listing:
 class CoverCertificate:
     """Prices that prove a bound over all covers of a family, in units of ``2**-bits``.
 
-    ``prices``: of rows of some segments, by name (``spmopt.verifier.segment_bound``).
+    Attributes
+    ----------
+    prices
+        Of rows of some segments, by name (``spmopt.verifier.segment_bound``).
+    runs
+        Likewise of some runs of operations, which cost as much in any segment of as many pieces.
     """
 
     family: Family
     objective: Objective
     bits: int
     prices: Mapping[Segment, Mapping[Row, int]]
+    runs: Mapping[Segment, Mapping[Row, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ end, over all segments, is at most what any schedule of any cover costs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import floor
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from spmopt.core.banded import Banded, followed
 from spmopt.core.errors import InputError
-from spmopt.core.listing import CoverCertificate, Listing, Segment
+from spmopt.core.listing import CoverCertificate, Listing, Row, Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.price_check import MOST_BITS
 from spmopt.verifier.segment_bound import segment_bound
@@ -69,7 +70,7 @@ class _Path:
     def value(self) -> Fraction:
         """Return the length of the shortest path."""
         crossing = self._crossing()
-        proved = self._proved()
+        proved, self.runs = self._proved(), self._proved_runs()
         reached = np.full(self.count + 1, _NONE)
         reached[0] = 0
         tables = [
@@ -139,13 +140,24 @@ class _Path:
         self, pieces: int, alone: list[int | None], always: list[int], crossing: Ints
     ) -> Ints:
         """Return (n + 1, n + 1) costs of segments from one operation to before another."""
-        upto = np.concatenate(([0], np.cumsum([value or 0 for value in alone])))
-        table: Ints = np.maximum(upto[None, :] - upto[:, None], crossing)
         upto = np.concatenate(([0], np.cumsum(always)))
-        table += upto[None, :] - upto[:, None]
+        table = crossing + upto[None, :] - upto[:, None]
+        each = [(value or 0) + more for value, more in zip(alone, always, strict=True)]
+        table = np.maximum(table, self._tiled(each, self.runs.get(pieces, {})))
         for begin, end in enumerate(self._ends(pieces)):
             table[begin, : begin + 1] = table[begin, end + 1 :] = _NONE
         table[self.count] = _NONE
+        return table
+
+    def _tiled(self, alone: list[int], runs: Mapping[tuple[int, int], int]) -> Ints:
+        """Return (n + 1, n + 1) the most that disjoint runs prove, with the operations in none."""
+        table = np.zeros((self.count + 1, self.count + 1), np.int64)
+        for end in range(1, self.count + 1):
+            table[:end, end] = table[:end, end - 1] + alone[end - 1]
+            for (first, last), value in runs.items():
+                if last == end:
+                    column = table[: first + 1, end]
+                    column[:] = np.maximum(column, table[: first + 1, first] + value)
         return table
 
     def _ends(self, pieces: int) -> list[int]:
@@ -225,22 +237,36 @@ class _Path:
 
     def _proved(self) -> dict[Segment, int]:
         """Return the values of the segments that have prices, in units of the path."""
-        certificate, found = self.certificate, {}
-        for segment, prices in certificate.prices.items():
-            where = f"segment {segment.begin} to {segment.end}"
-            if segment.end > self.count or segment.count not in self.pieces:
-                raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
-            obstacle = self.listing.obstacle(segment)
-            obstacle = obstacle or self.listing.outside(self.family, (segment,))
-            if obstacle:
-                raise InputError(f"certificate: {where}: {obstacle}")
-            liveness, own = self.liveness, segment
-            if segment.bands > 1:
-                listing, own = followed(self.listing, segment)
-                liveness = Liveness(listing)
-            value = segment_bound(liveness, own, self.objective, prices, certificate.bits)
-            found[segment] = self._units(Fraction(value) / Fraction(2) ** certificate.bits)
+        return {
+            segment: self._value(segment, prices, inner=False)
+            for segment, prices in self.certificate.prices.items()
+        }
+
+    def _proved_runs(self) -> dict[int, dict[tuple[int, int], int]]:
+        """Return those of runs, by number of pieces, and begin and end."""
+        found: dict[int, dict[tuple[int, int], int]] = {}
+        for run, prices in self.certificate.runs.items():
+            value = self._value(run, prices, inner=True)
+            found.setdefault(run.count, {})[run.begin, run.end] = min(value, _NONE)
         return found
+
+    def _value(self, segment: Segment, prices: Mapping[Row, int], *, inner: bool) -> int:
+        where = f"segment {segment.begin} to {segment.end}"
+        if segment.end > self.count or segment.count not in self.pieces:
+            raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
+        obstacle = self.listing.obstacle(segment)
+        obstacle = obstacle or self.listing.outside(self.family, (segment,))
+        if inner and segment.bands > 1:
+            obstacle = "runs of operations have prices in one band only"
+        if obstacle:
+            raise InputError(f"certificate: {where}: {obstacle}")
+        liveness, own = self.liveness, segment
+        if segment.bands > 1:
+            listing, own = followed(self.listing, segment)
+            liveness = Liveness(listing)
+        bits = self.certificate.bits
+        value = segment_bound(liveness, own, self.objective, prices, bits, inner=inner)
+        return self._units(Fraction(value) / Fraction(2) ** bits)
 
 
 def _add(table: Ints, rows: tuple[int, int], columns: tuple[int, int], value: int) -> None:

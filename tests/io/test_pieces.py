@@ -95,14 +95,16 @@ FAMILIES = st.builds(
     pieces=st.sets(st.integers(2, 64), max_size=4).map(lambda found: (1, *sorted(found))),
     most_products=st.none() | st.integers(0, 9),
 )
+PRICED = st.dictionaries(
+    SEGMENTS, st.dictionaries(ROWS, st.integers(-(2**200), 2**200), max_size=6), max_size=4
+)
 CERTIFICATES = st.builds(
     CoverCertificate,
     family=FAMILIES,
     objective=st.just(MAKESPAN),
     bits=st.integers(0, 4096),
-    prices=st.dictionaries(
-        SEGMENTS, st.dictionaries(ROWS, st.integers(-(2**200), 2**200), max_size=6), max_size=4
-    ),
+    prices=PRICED,
+    runs=PRICED,
 )
 
 

@@ -13,6 +13,7 @@ Stores of bytes that are counted as staying, or through, take no room of their o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -375,6 +376,32 @@ class Borders:
     def most(self) -> Floats:
         """Return (h,) bytes that there can be of each of ``handed``."""
         return np.array(self._most)
+
+
+class Inner(Borders):
+    """Rows at the ends of some steps of a segment: all that fits may be there around each piece."""
+
+    def cut(self, uses: UseTable, number: int, begins: Ints, last: Ints, newer: Ints) -> None:
+        """Tell of tensors that are cut, as :meth:`Borders.cut`."""
+        self._columns[0].append(begins)
+        self._columns[1].append(newer)
+
+    def whole(self, uses: UseTable, begins: Ints, rest: Ints, left: Ints) -> None:
+        """Tell of tensors that are whole to each piece what each finds of them."""
+        self._columns[0].append(begins)
+
+    def close(self) -> None:
+        """Add the rows."""
+        program = self.program
+        for kind, several in zip(("finds", "leaves"), self._columns, strict=True):
+            columns = np.concatenate([np.empty(0, np.int64), *several])
+            if (columns >= 0).any():
+                row = program.rows(kind, 1, (-np.inf, program.pieces * program.held))
+                program.builder.add(row, columns, 1.0)
+
+    @cached_property
+    def _columns(self) -> tuple[list[Ints], list[Ints]]:
+        return [], []
 
 
 def most_of(borders: Borders, end: int) -> Floats:

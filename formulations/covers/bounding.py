@@ -15,8 +15,9 @@ from formulations.solver import apart
 from spmopt.core.listing import Family, Listing, Segment
 from spmopt.core.objective import Objective
 
-News = tuple[CheapestCover, dict[Segment, SegmentValue]]
-"""A cover that is the cheapest as far as is known, and segments that were solved since the last."""
+Values = dict[Segment, SegmentValue]
+News = tuple[CheapestCover, Values, Values]
+"""A cover that is the cheapest as far as is known; segments and runs solved since the last."""
 
 
 def cheapest(
@@ -36,7 +37,8 @@ def cheapest(
         stop=stop,
         library="highspy",
     )
-    for found, solved in news:
+    for found, solved, runs in news:
+        arcs.take_runs(runs)
         for segment, value in solved.items():
             if segment not in arcs.solved:
                 arcs.take(segment, value)
@@ -48,8 +50,8 @@ def improve(listing: Listing, objective: Objective, family: Family) -> Iterator[
     """Yield cheapest covers, each after the programs of the one before, until one is exact."""
     listed = Listed(listing, objective, family)
     arcs = SegmentArcs(listed, float(listed.capacity))
-    known = 0
+    known = 0, 0
     for found in arcs.paths():
-        solved = list(arcs.solved.items())
-        yield found, dict(solved[known:])
-        known = len(solved)
+        solved, runs = list(arcs.solved.items()), list(arcs.runs.solved.items())
+        yield found, dict(solved[known[0] :]), dict(runs[known[1] :])
+        known = len(solved), len(runs)

@@ -217,7 +217,8 @@ class Listed:
     def alike(self, segment: Segment) -> tuple[object, list[int]]:
         """Return what the program of a segment follows, and its tensors in the order of their use.
 
-        Segments of equal layers have the same program, but for the names of tensors.
+        Segments of equal layers have the same program, but for the names of tensors; not the first
+        and the last, before and after which nothing is on chip.
         """
         places: dict[int, int] = {}
         steps = []
@@ -235,7 +236,8 @@ class Listed:
                     content, len(self._alike)
                 )
             steps.append((kind, *(places.setdefault(use.tensor, len(places)) for use in uses)))
-        return (segment.pieces, *steps), list(places)
+        ends = segment.begin == 0, segment.end == self.count
+        return (segment.pieces, *ends, *steps), list(places)
 
     def cycles(self, pieces: int) -> Floats:
         """Return (n,) cycles of computing of all pieces; infinite of what cannot be or fit."""

@@ -6,19 +6,20 @@ searched, the programs of its arcs are solved, and so on until all of them are: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import frexp
 
 import numpy as np
 
 from formulations.covers.listed import Listed
-from formulations.covers.segment import OF_TENSORS, SegmentProgram, SegmentValue
+from formulations.covers.runs import Runs
+from formulations.covers.segment import SegmentProgram, SegmentValue, renamed
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.listing import Cover, CoverCertificate, Segment
+from spmopt.core.listing import Cover, CoverCertificate, Row, Segment
 
 DIGITS = 60
 """Binary digits of the dearest price."""
@@ -54,7 +55,8 @@ class SegmentArcs:
     """
 
     def __init__(self, listed: Listed, held: float) -> None:
-        self.listed, self.held = listed, held
+        self.listed, self.held, self.runs = listed, held, Runs(listed)
+        self._alone: dict[int, Floats] = {}
         # By the end first, so that a path reads what it compares in one go.
         self.value = self._cheap_values()
         self.exact: Floats = np.full_like(self.value, np.inf)
@@ -89,14 +91,35 @@ class SegmentArcs:
         InfeasibleError
             No cover fits.
         """
-        every, open_arcs = list(range(self.listed.count + 1)), True
+        every: list[int] = list(range(self.listed.count + 1))
+        open_arcs: Iterable[Segment] | bool = True
         while open_arcs:
             value, cover = shortest_path(self.value, every, self.listed.segment)
             if value == np.inf:
                 raise InfeasibleError("what must be on chip does not fit, whatever the cover")
-            open_arcs = any(each not in self.solved for each in cover)
+            open_arcs = [each for each in cover if each not in self.solved]
             yield CheapestCover(cover=cover, value=value, exact=not open_arcs)
-            self.solve(cover, threads)
+            runs = [each for each in self.runs.inside(open_arcs) if each not in self.runs.solved]
+            self.runs.solve(runs)
+            self.raise_by_runs({each.pieces for each in runs})
+            if not runs:
+                self.solve(open_arcs, threads)
+
+    def take_runs(self, runs: Mapping[Segment, SegmentValue]) -> None:
+        """Take what the programs of runs say."""
+        self.runs.solved |= runs
+        self.raise_by_runs({each.pieces for each in runs})
+
+    def raise_by_runs(self, several: Iterable[int]) -> None:
+        """Raise what segments of some numbers of pieces cost at least to what runs prove."""
+        self._raise(self.value, several, self.runs.solved)
+
+    def _raise(
+        self, value: Floats, several: Iterable[int], runs: Mapping[Segment, SegmentValue]
+    ) -> None:
+        for pieces in several:
+            table = value[:, self.listed.pieces.index(pieces)]
+            np.maximum(table, self.runs.tiled(pieces, self._alone[pieces], runs), out=table)
 
     def solve(
         self, segments: Iterable[Segment], threads: int = 1, empty: SegmentArcs | None = None
@@ -148,23 +171,33 @@ class SegmentArcs:
         bits = DIGITS - frexp(self.listed.dearest_row)[1]
         value, every = self._cheap_values(), list(range(self.listed.count + 1))
         needed: dict[Segment, SegmentValue] = {}
+        runs: dict[Segment, SegmentValue] = {}
         while True:
             length, cover = shortest_path(value, every, self.listed.segment)
-            new = [each for each in cover if each in self.solved and each not in needed]
-            if length >= least or not new:
+            open_arcs = [each for each in cover if each not in needed]
+            inside = self.runs.inside(open_arcs, whole=True)
+            more = [each for each in inside if each in self.runs.solved and each not in runs]
+            new = [each for each in open_arcs if each in self.solved]
+            if length >= least or not (more or new):
                 break
-            for each in new:
-                at = self._place(each)
-                needed[each], value[at] = self.solved[each], self.exact[at]
+            runs |= {each: self.runs.solved[each] for each in more}
+            self._raise(value, {each.pieces for each in more}, runs)
+            for each in () if more else new:
+                needed[each], at = self.solved[each], self._place(each)
+                value[at] = max(float(value[at]), needed[each].value)
+
+        def priced(found: Mapping[Segment, SegmentValue]) -> dict[Segment, dict[Row, int]]:
+            return {
+                segment: {row: round(price * 2.0**bits) for row, price in each.prices.items()}
+                for segment, each in found.items()
+            }
+
         return CoverCertificate(
             family=self.listed.family,
             objective=self.listed.objective,
             bits=bits,
-            prices={
-                segment: {row: round(price * 2.0**bits) for row, price in found.prices.items()}
-                for segment, found in needed.items()
-                if found.prices
-            },
+            prices=priced(needed),
+            runs=priced(runs),
         )
 
     def _place(self, segment: Segment) -> tuple[int, int, int]:
@@ -190,12 +223,7 @@ class SegmentArcs:
             self._known[alike] = found, empty, tensors
             return found, empty
         found, empty, others = known
-        name = dict(zip(others, tensors, strict=True))
-        prices = {
-            (row[0], name[int(row[1])], *row[2:]) if row[0] in OF_TENSORS else row: price
-            for row, price in found.prices.items()
-        }
-        return replace(found, prices=prices), empty
+        return renamed(found, dict(zip(others, tensors, strict=True))), empty
 
     def _solved(
         self, listed: Listed, segment: Segment, *, twice: bool
@@ -233,6 +261,7 @@ class SegmentArcs:
         one = float(objective.cycle) * np.maximum(np.where(can, cycles, 0.0), forced / rate)
         upto = np.concatenate(([0.0], np.cumsum(one + least_byte * forced)))
         always = np.where(can, listed.unavoidable(pieces), 0.0)
+        self._alone[pieces] = one + least_byte * forced + always
         always = np.concatenate(([0.0], np.cumsum(always)))
         always = always[None, :] - always[:, None]
         value: Floats = upto[None, :] - upto[:, None] + always

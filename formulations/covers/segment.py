@@ -12,11 +12,12 @@ it, so that any schedule of any cover with the segment is a solution of no highe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from formulations.covers.borders import Borders
+from formulations.covers.borders import Borders, Inner
 from formulations.covers.listed import REST, Listed, Use
 from formulations.covers.steps import Amounts, Spans, UseTable
 from formulations.solver.highs import Repeated, solve
@@ -25,7 +26,7 @@ from spmopt.core.listing import Row, Segment
 from spmopt.core.table import Bools, Ints
 
 _OF_TIME = ("moves", "reads", "writes", "waits")
-OF_TENSORS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums")
+_OF_TENSORS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums")
 """Rows that are of a tensor."""
 _LESS = 1 - 1e-12
 OPTIONS: dict[str, bool | int | float | str] = {
@@ -51,6 +52,15 @@ class SegmentValue:
     prices: dict[Row, float] = field(default_factory=dict)
 
 
+def renamed(found: SegmentValue, names: Mapping[int, int]) -> SegmentValue:
+    """Return the values of a segment for one that has other tensors in the same places."""
+    prices = {
+        (row[0], names[int(row[1])], *row[2:]) if row[0] in _OF_TENSORS else row: price
+        for row, price in found.prices.items()
+    }
+    return replace(found, prices=prices)
+
+
 def classes(pieces: int, *, fine: bool) -> list[int]:
     """Return how many pieces each class has, in order: all, or the first, others and the last."""
     if not fine or pieces == 1:
@@ -70,6 +80,9 @@ class SegmentProgram:
         Say what is handed over at both ends, tensor by tensor, so that it can be priced.
     fine
         Tell the first and the last piece from the others.
+    inner
+        What its steps cost in any segment of as many pieces that has them: in each piece others
+        may come before and after, and what these leave on chip, or find there, is not known.
     """
 
     def __init__(
@@ -80,6 +93,7 @@ class SegmentProgram:
         *,
         handed: bool = False,
         fine: bool = False,
+        inner: bool = False,
     ) -> None:
         self.listed, self.segment, self.held, self.handed = listed, segment, held, handed
         self.pieces, self.steps = segment.pieces, segment.end - segment.begin
@@ -97,7 +111,8 @@ class SegmentProgram:
         self._times: dict[str, float] = {}
         self._sides: list[tuple[Ints, bool, bool]] = []
         self._alike: dict[int, list[int]] = {}
-        self.ends = Borders(self)
+        self.inner = inner
+        self.ends = Inner(self) if inner else Borders(self)
         uses = self._uses()
         if uses[False]:
             table = self._table(uses[False])
@@ -339,6 +354,9 @@ class SegmentProgram:
         """Follow tensors that are whole to each piece, around; bytes are sums over pieces."""
         size, every = uses.size, np.ones(uses.used.shape, bool)
         summed = uses.writes[np.arange(len(uses.tensors)), uses.first]
+        if self.inner:
+            self._whole_inner(uses, summed)
+            return
         begins = rest = self.columns(uses.begins, size[:, 0])
         there, parts = uses.begins, list[tuple[Ints, Ints, Ints]]()
         for number, count in enumerate(self.counts):
@@ -357,6 +375,28 @@ class SegmentProgram:
         if summed.any():
             self._sums(uses, summed, parts, (begins, left))
         self.ends.whole(uses, begins, np.where(uses.ends, rest, -1), left)
+
+    def _whole_inner(self, uses: UseTable, summed: Bools) -> None:
+        """Follow them along each piece, as what is cut: others are between its last and first step.
+
+        What is summed up may be stored by others as well, and is found by each piece but the first.
+        """
+        builder, steps, most = self.builder, self.at(0), self.pieces * uses.size
+        resident = self.columns(
+            np.ones(uses.used.shape, bool), most, np.where(uses.fixed, most, 0.0)
+        )
+        load = self.columns(np.ones(uses.used.shape, bool), most)
+        found = self.columns(len(uses.tensors), most[:, 0])
+        self.room.add(steps, resident, 1.0)
+        self._transfer(0, load, self.into, self.serial_in, uses.fixed)
+        before = np.concatenate((found[:, None], resident[:, :-1]), axis=1)
+        anew = np.where(uses.writes & ~uses.reads, uses.size, 0.0)
+        grows = self.rows("grows", load >= 0, (-np.inf, anew), self._owners(uses), 0)
+        for column, sign in ((resident, 1.0), (before, -1.0), (load, -1.0)):
+            builder.add(grows, column, sign)
+        self._stream_whole(uses, 0, resident, summed)
+        self._less(uses, summed, [(resident, load, load)])
+        self.ends.whole(uses, found, found, found)
 
     def _around(
         self, uses: UseTable, number: int, columns: tuple[Ints, Ints, Ints], there: Bools
@@ -421,15 +461,29 @@ class SegmentProgram:
         parts: list[tuple[Ints, Ints, Ints]],
         handed: tuple[Ints, Ints],
     ) -> None:
-        """Move what is added up: every load of a sum needs a store before, and one more at last.
+        """Move what is added up: every load of a sum needs a store before, and one more at last."""
+        builder, size, owners = self.builder, uses.size[:, 0], self._owners(uses)
+        begins, left = handed
+        ends, there = summed & uses.ends, summed & uses.begins
+        self._less(uses, summed, parts)
+        # Bytes on chip leave by a store, but for those that are dead when the segment ends.
+        least = size * (ends.astype(float) - there) - uses.used.sum(axis=1) * self.pieces * size
+        row = self.rows("sums", summed, (least, np.inf), owners)
+        for resident, load, store in parts:
+            for column, sign in ((store, 1.0), (load, -1.0), (resident, -1.0)):
+                some = uses.used if column is resident else np.ones_like(uses.used)
+                builder.add(np.where(some, row[:, None], -1), column, sign)
+        builder.add(row, begins, -1.0)
+        builder.add(row, left, 1.0)
+
+    def _less(self, uses: UseTable, summed: Bools, parts: list[tuple[Ints, Ints, Ints]]) -> None:
+        """Move less of what is added up than each piece would.
 
         Of a sum that is written anew the first piece has nothing to read; of one that is dead in
         the end the last piece stores nothing.
         """
         builder, size, owners = self.builder, uses.size[:, 0], self._owners(uses)
-        begins, left = handed
         rows = np.arange(len(uses.tensors))
-        ends, there = summed & uses.ends, summed & uses.begins
         for kind, some, step, passes, number, amounts in (
             ("less", summed & ~uses.begins, uses.first, np.ones(rows.size), 0, self.into),
             ("spared", summed & ~uses.ends, uses.last, uses.passes[rows, uses.last], -1, self.out),
@@ -442,15 +496,6 @@ class SegmentProgram:
             builder.add(row, less, 1.0)
             builder.add(row, resident[rows, step], passes)
             amounts.add(step + (number % len(self.counts)) * self.steps, less, -1.0)
-        # Bytes on chip leave by a store, but for those that are dead when the segment ends.
-        least = size * (ends.astype(float) - there) - uses.used.sum(axis=1) * self.pieces * size
-        row = self.rows("sums", summed, (least, np.inf), owners)
-        for resident, load, store in parts:
-            for column, sign in ((store, 1.0), (load, -1.0), (resident, -1.0)):
-                some = uses.used if column is resident else np.ones_like(uses.used)
-                builder.add(np.where(some, row[:, None], -1), column, sign)
-        builder.add(row, begins, -1.0)
-        builder.add(row, left, 1.0)
 
     def _durations(self) -> Ints:
         """Rows of the room and of the time of each step; the columns of the time."""

@@ -324,6 +324,8 @@ class CoverCertificate:
     ----------
     prices
         Of rows of some segments, by name (``spmopt.verifier.segment_bound``).
+    runs
+        Likewise of some runs of operations, which cost as much in any segment of as many pieces.
     handed
         Of a byte that is on chip at a border, and of one that is newer than DRAM, by border and
         group (``spmopt.verifier.handing``); at these all segments without bands are priced.
@@ -335,6 +337,7 @@ class CoverCertificate:
     objective: Objective
     bits: int
     prices: Mapping[Segment, Mapping[Row, int]]
+    runs: Mapping[Segment, Mapping[Row, int]] = field(default_factory=dict)
     handed: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     fine: bool = False
 

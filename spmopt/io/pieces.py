@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from types import GenericAlias
@@ -118,10 +118,12 @@ _Family = document_of(
     **{"name": str, "pieces": tuple[int, ...], "bands": tuple[int, ...]},
     most_products=int | None,
 )
+_Priced = document_of("Runs", segments=_Segments, prices=GenericAlias(tuple, (_Prices, ...)))
 _Certificate = document_of(
     "CoverCertificate",
     **{"family": _Family, "objective": Objective, "bits": int, "segments": _Segments},
     prices=GenericAlias(tuple, (_Prices, ...)),
+    runs=(_Priced | None, field(default=None, metadata={"group": "runs"})),
     handed=(_Handed | None, field(default=None, metadata={"group": "handed"})),
     fine=(bool, field(default=False, metadata={"group": "fine"})),
 )
@@ -234,8 +236,8 @@ def _encode_certificate(certificate: CoverCertificate) -> Json:
         "family": encode(certificate.family),
         "objective": encode(certificate.objective),
         "bits": certificate.bits,
-        "segments": _encode_segments(list(certificate.prices)),
-        "prices": list(_encode_prices(certificate)),
+        **_encode_prices(certificate.prices),
+        **({"runs": _encode_prices(certificate.runs)} if certificate.runs else {}),
         **({"handed": _encode_handed(certificate.handed)} if certificate.handed else {}),
         **({"fine": True} if certificate.fine else {}),
     }
@@ -250,28 +252,25 @@ def _encode_handed(handed: Mapping[tuple[int, int], tuple[int, int]]) -> Json:
     }
 
 
-def _encode_prices(certificate: CoverCertificate) -> Iterator[Json]:
-    """Yield the prices of the rows of one name and so many indices, in columns."""
+def _encode_prices(priced: Mapping[Segment, Mapping[Row, int]]) -> Json:
+    """Return segments, and the prices of the rows of one name and so many indices in columns."""
     alike: dict[tuple[object, int], list[tuple[int, Row, int]]] = {}
-    for segment, prices in enumerate(certificate.prices.values()):
+    for segment, prices in enumerate(priced.values()):
         for row, price in prices.items():
             alike.setdefault((row[0], len(row)), []).append((segment, row, price))
-    for (name, size), found in alike.items():
-        yield {
+    columns_of_prices = [
+        {
             "row": name,
             "segment": [segment for segment, _, _ in found],
             "indices": [[row[place] for _, row, _ in found] for place in range(1, size)],
             "price": [str(price) for _, _, price in found],
         }
+        for (name, size), found in alike.items()
+    ]
+    return {"segments": _encode_segments(list(priced)), "prices": columns_of_prices}
 
 
 def _decode_certificate(document: Any, where: str) -> CoverCertificate:
-    segments = _segments(document.segments, joined(where, "segments"))
-    if len(set(segments)) < len(segments):
-        raise InputError(f"{joined(where, 'segments')}: names a segment twice")
-    prices: list[dict[Row, int]] = [{} for _ in segments]
-    for index, part in enumerate(document.prices):
-        _read_prices(part, prices, f"{joined(where, 'prices')}[{index}]")
     given = document.family
     try:
         family = Family(
@@ -282,14 +281,26 @@ def _decode_certificate(document: Any, where: str) -> CoverCertificate:
         )
     except InputError as error:
         raise InputError(f"{joined(where, 'family')}: {error}") from None
+    runs = document.runs
     return CoverCertificate(
         family=family,
         objective=document.objective,
         bits=document.bits,
-        prices=dict(zip(segments, prices, strict=True)),
+        prices=_decode_prices(document, where),
+        runs={} if runs is None else _decode_prices(runs, joined(where, "runs")),
         handed=_decode_handed(document.handed, joined(where, "handed")) if document.handed else {},
         fine=document.fine,
     )
+
+
+def _decode_prices(document: Any, where: str) -> dict[Segment, dict[Row, int]]:
+    segments = _segments(document.segments, joined(where, "segments"))
+    if len(set(segments)) < len(segments):
+        raise InputError(f"{joined(where, 'segments')}: names a segment twice")
+    prices: list[dict[Row, int]] = [{} for _ in segments]
+    for index, part in enumerate(document.prices):
+        _read_prices(part, prices, f"{joined(where, 'prices')}[{index}]")
+    return dict(zip(segments, prices, strict=True))
 
 
 def _decode_handed(document: Any, where: str) -> dict[tuple[int, int], tuple[int, int]]:

@@ -9,6 +9,7 @@ prices of what is handed over at borders, segments pay and earn these, and in al
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import floor
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from spmopt.core.banded import Banded, followed
 from spmopt.core.errors import InputError
-from spmopt.core.listing import CoverCertificate, Listing, Segment
+from spmopt.core.listing import CoverCertificate, Listing, Row, Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.border_credit import BorderCredit
 from spmopt.verifier.handing import Handing
@@ -44,10 +45,10 @@ def cover_bound(listing: Listing, certificate: CoverCertificate) -> Fraction:
         raise InputError("certificate: prices of steps prove nothing about the replay")
     if not 0 <= certificate.bits <= MOST_BITS:
         raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
-    return _Path(listing, certificate).value()
+    return CoverPath(listing, certificate).value()
 
 
-class _Path:
+class CoverPath:
     """Costs of segments in units of ``2**-self.bits``, fewer than those of the certificate."""
 
     def __init__(self, listing: Listing, certificate: CoverCertificate) -> None:
@@ -72,10 +73,18 @@ class _Path:
 
     def value(self) -> Fraction:
         """Return the length of the shortest path."""
-        alone, crossing = self._at_ends()
-        proved = self._proved()
         reached = np.full(self.count + 1, _NONE)
         reached[0] = 0
+        tables = self.tables()
+        for end in range(1, self.count + 1):
+            ways = [int((reached[:end] + table[:end, end]).min()) for table in tables]
+            reached[end] = min(_NONE, *ways)
+        return Fraction(int(reached[-1])) / Fraction(2) ** self.bits
+
+    def tables(self) -> list[Ints]:
+        """Return (n + 1, n + 1) what segments cost at least, for each number of pieces."""
+        alone, crossing = self._at_ends()
+        proved, self.runs = self._proved(), self._proved_runs()
         tables = [
             self._table(pieces, each, always, (alone, crossing))
             for pieces, each, always in zip(self.pieces, self.alone, self.always, strict=True)
@@ -86,10 +95,7 @@ class _Path:
             # What a segment of bands hands over has no prices in its program.
             earned = int(alone[at]) if segment.bands > 1 else 0
             table[at] = max(int(table[at]), min(value + earned, _NONE))
-        for end in range(1, self.count + 1):
-            ways = [int((reached[:end] + table[:end, end]).min()) for table in tables]
-            reached[end] = min(_NONE, *ways)
-        return Fraction(int(reached[-1])) / Fraction(2) ** self.bits
+        return tables
 
     def _units(self, value: Fraction) -> int:
         return floor(value * Fraction(2) ** self.bits)
@@ -145,13 +151,24 @@ class _Path:
         self, pieces: int, alone: list[int | None], always: list[int], ends: tuple[Ints, Ints]
     ) -> Ints:
         """Return (n + 1, n + 1) costs of segments from one operation to before another."""
-        upto = np.concatenate(([0], np.cumsum([value or 0 for value in alone])))
-        table: Ints = np.maximum(upto[None, :] - upto[:, None] + ends[0], ends[1])
         upto = np.concatenate(([0], np.cumsum(always)))
-        table += upto[None, :] - upto[:, None]
+        table: Ints = ends[1] + upto[None, :] - upto[:, None]
+        each = [(value or 0) + more for value, more in zip(alone, always, strict=True)]
+        table = np.maximum(table, ends[0] + self._tiled(each, self.runs.get(pieces, {})))
         for begin, end in enumerate(self._ends(pieces)):
             table[begin, : begin + 1] = table[begin, end + 1 :] = _NONE
         table[self.count] = _NONE
+        return table
+
+    def _tiled(self, alone: list[int], runs: Mapping[tuple[int, int], int]) -> Ints:
+        """Return (n + 1, n + 1) the most that disjoint runs prove, with the operations in none."""
+        table = np.zeros((self.count + 1, self.count + 1), np.int64)
+        for end in range(1, self.count + 1):
+            table[:end, end] = table[:end, end - 1] + alone[end - 1]
+            for (first, last), value in runs.items():
+                if last == end:
+                    column = table[: first + 1, end]
+                    column[:] = np.maximum(column, table[: first + 1, first] + value)
         return table
 
     def _ends(self, pieces: int) -> list[int]:
@@ -238,31 +255,47 @@ class _Path:
 
     def _proved(self) -> dict[Segment, int]:
         """Return the values of the segments that have prices, in units of the path."""
-        certificate, found = self.certificate, {}
-        for segment, prices in certificate.prices.items():
-            where = f"segment {segment.begin} to {segment.end}"
-            if segment.end > self.count or segment.count not in self.pieces:
-                raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
-            obstacle = self.listing.obstacle(segment)
-            obstacle = obstacle or self.listing.outside(self.family, (segment,))
-            if obstacle:
-                raise InputError(f"certificate: {where}: {obstacle}")
-            liveness, own, fine = self.liveness, segment, certificate.fine
-            handing: Handing | None = self.handing
-            if segment.bands > 1:
-                listing, own = followed(self.listing, segment)
-                liveness, handing, fine = Liveness(listing), None, False
-            value = segment_bound(
-                liveness,
-                own,
-                self.objective,
-                prices,
-                certificate.bits,
-                handing=handing,
-                fine=fine,
-            )
-            found[segment] = self._units(Fraction(value) / Fraction(2) ** certificate.bits)
+        return {
+            segment: self._value(segment, prices, inner=False)
+            for segment, prices in self.certificate.prices.items()
+        }
+
+    def _proved_runs(self) -> dict[int, dict[tuple[int, int], int]]:
+        """Return those of runs, by number of pieces, and begin and end."""
+        found: dict[int, dict[tuple[int, int], int]] = {}
+        for run, prices in self.certificate.runs.items():
+            value = self._value(run, prices, inner=True)
+            found.setdefault(run.count, {})[run.begin, run.end] = min(value, _NONE)
         return found
+
+    def _value(self, segment: Segment, prices: Mapping[Row, int], *, inner: bool) -> int:
+        where = f"segment {segment.begin} to {segment.end}"
+        if segment.end > self.count or segment.count not in self.pieces:
+            raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
+        obstacle = self.listing.obstacle(segment)
+        obstacle = obstacle or self.listing.outside(self.family, (segment,))
+        if inner and segment.bands > 1:
+            obstacle = "runs of operations have prices in one band only"
+        if obstacle:
+            raise InputError(f"certificate: {where}: {obstacle}")
+        liveness, own, bits = self.liveness, segment, self.certificate.bits
+        handing, fine = self.handing, self.certificate.fine
+        if segment.bands > 1:
+            listing, own = followed(self.listing, segment)
+            liveness = Liveness(listing)
+        if segment.bands > 1 or inner:
+            handing, fine = Handing(liveness.listing, {}), False
+        value = segment_bound(
+            liveness,
+            own,
+            self.objective,
+            prices,
+            bits,
+            handing=handing,
+            fine=fine,
+            inner=inner,
+        )
+        return self._units(Fraction(value) / Fraction(2) ** bits)
 
 
 def _add(table: Ints, rows: tuple[int, int], columns: tuple[int, int], value: int) -> None:

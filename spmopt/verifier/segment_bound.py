@@ -19,7 +19,7 @@ from spmopt.core.listing import Row, Segment
 from spmopt.core.objective import Objective
 from spmopt.verifier.handing import Handing
 from spmopt.verifier.pricing import Pricing, Quantity, Terms, minus, times
-from spmopt.verifier.segment_ends import Ends
+from spmopt.verifier.segment_ends import Around, Ends
 from spmopt.verifier.segment_uses import Liveness, SegmentUse, uses_of
 
 
@@ -32,6 +32,7 @@ def segment_bound(
     *,
     handing: Handing | None = None,
     fine: bool = False,
+    inner: bool = False,
 ) -> int:
     """Return what a segment costs at least, in units of ``2**-bits`` objective units.
 
@@ -43,6 +44,9 @@ def segment_bound(
         Prices of what is handed over at borders, by default none.
     fine
         Rows are of the first piece, those between and the last, and not of all together.
+    inner
+        It is a run of operations in any segment of as many pieces: around each of its pieces steps
+        of others come, and all that fits may be on chip.
 
     Raises
     ------
@@ -51,7 +55,7 @@ def segment_bound(
     """
     handing = Handing(liveness.listing, {}) if handing is None else handing
     found = _Segment(liveness, segment, objective, prices, bits)
-    return found.value(handing, fine=fine)
+    return found.value(None if inner else handing, fine=fine)
 
 
 class _Segment(Pricing):
@@ -71,8 +75,8 @@ class _Segment(Pricing):
         self.steps, self.pieces = segment.end - segment.begin, segment.pieces
         self.tensors = uses_of(liveness, segment)
 
-    def value(self, handing: Handing, *, fine: bool) -> int:
-        """Return the least value."""
+    def value(self, handing: Handing | None, *, fine: bool) -> int:
+        """Return the least value; without ``handing`` of a run inside of a segment."""
         self.counts = [self.pieces]
         if fine and self.pieces > 1:
             self.counts = [1] + [self.pieces - 2] * (self.pieces > 2) + [1]
@@ -83,14 +87,21 @@ class _Segment(Pricing):
             {place: Terms() for place in places} for _ in range(5)
         )
         self.streamed = {place: [0, 0] for place in places}
-        self.ends = Ends(self.listing, self.segment, handing, self.tensors, self.counts)
+        self.ends: Ends | Around = Around(self.listing, self.pieces)
+        if handing is not None:
+            self.ends = Ends(self.listing, self.segment, handing, self.tensors, self.counts)
         for tensor, whole, uses in self.tensors:
-            if whole:
+            if whole and handing is None:
+                self._follow_inside(tensor, uses)
+            elif whole:
                 self._follow_whole(tensor, uses)
             else:
                 for number in range(len(self.counts)):
                     self._follow_cut(tensor, uses, number)
-        self.ends.add(self, self.into, self.out, self.room)
+        if isinstance(self.ends, Ends):
+            self.ends.add(self, self.into, self.out, self.room)
+        else:
+            self.ends.add(self)
         for number, step in self.into:
             self._step(number, step)
         return self.least()
@@ -169,6 +180,7 @@ class _Segment(Pricing):
 
     def _follow_whole(self, tensor: int, uses: list[SegmentUse]) -> None:
         """Follow a tensor around the pieces; quantities are sums over the pieces of a class."""
+        assert isinstance(self.ends, Ends)
         size = self.listing.tensors[tensor].size_bytes
         summed, ends = uses[0].writes, uses[-1].live
         rest: Quantity | None = None
@@ -201,6 +213,25 @@ class _Segment(Pricing):
                 balance.append((left, 1))
             least = size * (ends - uses[0].reads) - len(uses) * self.pieces * size
             self.row(("sums", tensor), balance, least, None)
+
+    def _follow_inside(self, tensor: int, uses: list[SegmentUse]) -> None:
+        """Follow a tensor that is whole to each piece along the steps of a run in each of them."""
+        size = self.pieces * self.listing.tensors[tensor].size_bytes
+        before = self.new("found", tensor, most=size)
+        self.ends.found_whole(tensor, before)
+        by_step, resident = {use.step: use for use in uses}, list[Quantity]()
+        for step in range(self.steps):
+            place, use = (0, step), by_step.get(step)
+            fixed = use is not None and use.fixed
+            now = self.new("resident", tensor, *place, most=size, least=size if fixed else 0)
+            self.room[place].append((now, 1))
+            load = self._load(tensor, place, size, fixed=fixed)
+            anew = use is not None and not use.reads
+            growth = [(now, 1), (before, -1), (load, -1)]
+            self.row(("grows", tensor, *place), growth, None, anew * size // self.pieces)
+            resident.append(now)
+            before = now
+        self._stream_whole(tensor, uses, 0, resident)
 
     def _around(
         self,

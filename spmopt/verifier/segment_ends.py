@@ -28,6 +28,40 @@ from spmopt.verifier.segment_uses import SegmentUse
 Place = tuple[int, int]
 
 
+class Around:
+    """What is on chip before and after each piece of a run of operations: as much as fits."""
+
+    def __init__(self, listing: Listing, pieces: int) -> None:
+        machine = listing.machine
+        self._most = pieces * machine.spm_pages * machine.page_bytes
+        self._found, self._left = Terms(), Terms()
+
+    def follows(self, tensor: int) -> bool:
+        """Return that nothing is followed beyond its last use but what is newer than DRAM."""
+        return False
+
+    def found(self, tensor: int, number: int, found: Quantity) -> None:
+        """Tell of what pieces find of a tensor that is cut."""
+        self._found.append((found, 1))
+
+    def leaves(
+        self, tensor: int, number: int, last: Quantity | None, newer: Quantity | None
+    ) -> None:
+        """Tell of what pieces leave of one."""
+        if newer is not None:
+            self._left.append((newer, 1))
+
+    def found_whole(self, tensor: int, found: Quantity) -> None:
+        """Tell of what each piece finds of a tensor that is whole to it."""
+        self._found.append((found, 1))
+
+    def add(self, pricing: Pricing) -> None:
+        """Add the rows."""
+        for name, terms in (("finds", self._found), ("leaves", self._left)):
+            if terms:
+                pricing.row((name,), terms, None, self._most)
+
+
 class Ends:
     """Rows at the two ends of a segment; what it finds and leaves is told one by one."""
 

@@ -96,14 +96,14 @@ FAMILIES = st.builds(
     most_products=st.none() | st.integers(0, 9),
 )
 PRICES = st.integers(-(2**200), 2**200)
+PRICED = st.dictionaries(SEGMENTS, st.dictionaries(ROWS, PRICES, max_size=6), max_size=4)
 CERTIFICATES = st.builds(
     CoverCertificate,
     family=FAMILIES,
     objective=st.just(MAKESPAN),
     bits=st.integers(0, 4096),
-    prices=st.dictionaries(
-        SEGMENTS, st.dictionaries(ROWS, st.integers(-(2**200), 2**200), max_size=6), max_size=4
-    ),
+    prices=PRICED,
+    runs=PRICED,
     handed=st.dictionaries(
         st.tuples(st.integers(0, 9), st.integers(-1, 9)), st.tuples(PRICES, PRICES), max_size=4
     ),

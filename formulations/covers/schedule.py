@@ -175,7 +175,6 @@ class _Search:
         # Windows take seconds: MobileNetV2 on 4 MB, 2.25 of 7.93 ms are there before.
         first = [each for each in uniform if _steps(each) <= _QUICK] or uniform[:1]
         priced = [each for each in first if _longest(each) <= _LONG]
-        search.start(priced)
         if first:
             quick = min(priced, key=search.estimate) if priced else first[-1]
             self._try(quick, gap=_ROUGH)

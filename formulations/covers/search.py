@@ -50,12 +50,17 @@ class CoverSearch:
         Segments with a full scratchpad at both ends, those of the bound.
     stop
         Asked often; once true, what is known is returned.
+
+    Attributes
+    ----------
+    exact
+        Whether all of the last cover that was yielded, and of those before, is solved.
     """
 
     def __init__(self, held: SegmentArcs, stop: Callable[[], bool], threads: int = 1) -> None:
         self.listed, self.stop, self.threads = held.listed, stop, threads
         self.empty, self.held = SegmentArcs(held.listed, 0.0), held
-        self.borders = held.listed.borders
+        self.borders, self.exact = held.listed.borders, False
         cycle = float(held.listed.objective.cycle)
         self._byte = _SPARE * cycle / held.listed.bytes_per_cycle
         every = range(held.listed.count + 1)
@@ -75,17 +80,23 @@ class CoverSearch:
             cost += weight * self._price(arcs, cover)
         return cost
 
+    def value(self, cover: Cover) -> float:
+        """Return the mean of both values of a cover; solve what is not solved of it."""
+        self._solve(cover)
+        both = self._weights(_MEAN)
+        return sum(weight * arcs.solved[each].value for arcs, weight in both for each in cover)
+
     def covers(self) -> Iterator[Cover]:
         """Yield the best cover at each weight, or the best so far where that takes long."""
-        slice_s, exact = _SLICE_S, False
-        while not exact:
-            exact = True
+        slice_s = _SLICE_S
+        while not self.exact:
+            self.exact = True
             for share in _WEIGHTS:
                 for priced in (False, True):
                     cover, known = self._converged(share, monotonic() + slice_s, priced=priced)
                     if self.stop():
                         return
-                    exact &= known
+                    self.exact &= known
                     self._guess(cover)
                 if cover:
                     yield cover

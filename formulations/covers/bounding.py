@@ -38,7 +38,7 @@ def cheapest(
         library="highspy",
     )
     for found, solved, runs in news:
-        arcs.take_runs(runs)
+        arcs.runs.solved |= runs
         for segment, value in solved.items():
             if segment not in arcs.solved:
                 arcs.take(segment, value)

@@ -108,13 +108,6 @@ class SegmentArcs:
             if not runs:
                 self.solve(open_arcs, threads)
 
-    def take_runs(
-        self, runs: Mapping[Segment, SegmentValue], several: Iterable[int] | None = None
-    ) -> None:
-        """Take what the programs of runs say; by default of all numbers of pieces."""
-        self.runs.solved |= runs
-        self.raise_by_runs({each.pieces for each in runs} if several is None else several)
-
     def raise_by_runs(self, several: Iterable[int]) -> None:
         """Raise what segments of some numbers of pieces cost at least to what runs prove."""
         self._raise(self.value, several, self.runs.solved)

@@ -47,9 +47,10 @@ class Runs:
         return list(dict.fromkeys(found))
 
     def solve(self, runs: Iterable[Segment]) -> None:
-        """Solve the programs of runs."""
+        """Solve the programs of runs that are not yet."""
         for run in runs:
-            self.solved[run] = self._solve(run)
+            if run not in self.solved:
+                self.solved[run] = self._solve(run)
 
     def _solve(self, run: Segment) -> SegmentValue:
         alike, tensors = self.listed.alike(run)
@@ -76,7 +77,8 @@ class Runs:
         """
         count = alone.size
         ending: dict[int, list[tuple[int, float]]] = {}
-        for run, found in (self.solved if solved is None else solved).items():
+        # Another thread may add some meanwhile.
+        for run, found in list((self.solved if solved is None else solved).items()):
             if run.pieces == pieces and np.isfinite(found.value):
                 ending.setdefault(run.end, []).append((run.begin, found.value))
         best = np.zeros((count + 1, count + 1))

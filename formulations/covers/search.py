@@ -63,6 +63,8 @@ class CoverSearch:
     def __init__(self, held: SegmentArcs, stop: Callable[[], bool], threads: int = 1) -> None:
         self.listed, self.stop, self.threads = held.listed, stop, threads
         self.empty, self.held = SegmentArcs(held.listed, 0.0), held
+        self.empty.runs = held.runs
+        self._entered = set[Segment]()
         self.borders, self.exact = held.listed.borders, False
         cycle = float(held.listed.objective.cycle)
         self._byte = _SPARE * cycle / held.listed.bytes_per_cycle
@@ -127,14 +129,14 @@ class CoverSearch:
             new += [each for each in cover if each not in self.held.solved]
             if not new:
                 return cover, True
-            runs = [
-                each for each in self.held.runs.inside(new) if each not in self.held.runs.solved
-            ]
+            runs = [each for each in self.held.runs.inside(new) if each not in self._entered]
             if runs:
                 self.held.runs.solve(runs)
                 several = {each.pieces for each in runs}
-                self.held.raise_by_runs(several)
-                self.empty.take_runs(self.held.runs.solved, several)
+                known = list(self.held.runs.solved)
+                self._entered.update(each for each in known if each.pieces in several)
+                for arcs in (self.empty, self.held):
+                    arcs.raise_by_runs(several)
                 places = [np.s_[:, self.listed.pieces.index(pieces)] for pieces in several]
             else:
                 self._solve(new)

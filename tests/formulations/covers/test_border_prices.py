@@ -68,8 +68,9 @@ def certificates(
                 family=figures.family,
                 objective=objective,
                 bits=BITS,
-                prices=prices,
+                prices={},
                 handed=handed,
+                agreed=prices,
                 fine=fine,
             ),
             known,
@@ -169,7 +170,7 @@ def example() -> tuple[Listing, CoverCertificate]:
     for seed in range(600, 700):
         listed = random_listing(seed, most=3)
         for certificate, _ in certificates(listed, seed, segments_too=True):
-            if certificate.prices and any(group >= 0 for _, group in certificate.handed):
+            if certificate.agreed and any(group >= 0 for _, group in certificate.handed):
                 return listed, certificate
     raise AssertionError("no listing has borders")
 

@@ -49,7 +49,7 @@ class SegmentArcs:
     exact
         What its program says; infinite before it is solved.
     moved
-        Bytes that those move whose program is solved.
+        Bytes that those move whose program is solved; of others, ``least_moved``.
     solved
         Programs that are solved.
     """
@@ -60,7 +60,9 @@ class SegmentArcs:
         # By the end first, so that a path reads what it compares in one go.
         self.value = self.cheap_values()
         self.exact: Floats = np.full_like(self.value, np.inf)
-        self.moved = np.zeros(self.value.shape, np.float32)
+        least: Floats = np.sum([np.maximum(each - held, 0.0).T for each in self.crossing], axis=0)
+        self.least_moved = least.astype(np.float32)[:, None]
+        self.moved = np.repeat(self.least_moved, len(listed.pieces), axis=1)
         self.solved: dict[Segment, SegmentValue] = {}
         self._known: dict[object, tuple[SegmentValue, SegmentValue | None, list[int]]] = {}
 
@@ -105,10 +107,12 @@ class SegmentArcs:
             if not runs:
                 self.solve(open_arcs, threads)
 
-    def take_runs(self, runs: Mapping[Segment, SegmentValue]) -> None:
-        """Take what the programs of runs say."""
+    def take_runs(
+        self, runs: Mapping[Segment, SegmentValue], several: Iterable[int] | None = None
+    ) -> None:
+        """Take what the programs of runs say; by default of all numbers of pieces."""
         self.runs.solved |= runs
-        self.raise_by_runs({each.pieces for each in runs})
+        self.raise_by_runs({each.pieces for each in runs} if several is None else several)
 
     def raise_by_runs(self, several: Iterable[int]) -> None:
         """Raise what segments of some numbers of pieces cost at least to what runs prove."""
@@ -158,7 +162,7 @@ class SegmentArcs:
     def take(self, segment: Segment, found: SegmentValue) -> None:
         """Take what the program of a segment says."""
         self.solved[segment] = found
-        at = self._place(segment)
+        at = self.place(segment)
         self.exact[at] = self.value[at] = max(float(self.value[at]), found.value)
         self.moved[at] = found.moved_bytes
 
@@ -183,7 +187,7 @@ class SegmentArcs:
             runs |= {each: self.runs.solved[each] for each in more}
             self.raise_by(value, {each.pieces for each in more}, runs)
             for each in () if more else new:
-                needed[each], at = self.solved[each], self._place(each)
+                needed[each], at = self.solved[each], self.place(each)
                 value[at] = max(float(value[at]), needed[each].value)
 
         return self.stated(needed, runs)
@@ -223,7 +227,7 @@ class SegmentArcs:
             fine=fine,
         )
 
-    def _place(self, segment: Segment) -> tuple[int, int, int]:
+    def place(self, segment: Segment) -> tuple[int, int, int]:
         """Return the index of a segment in the tables."""
         return segment.end, self.listed.pieces.index(segment.count), segment.begin
 

@@ -172,21 +172,16 @@ class _Search:
 
         search = CoverSearch(self.arcs, stop, threads)
         uniform = self._uniform()
-        # Windows take seconds: MobileNetV2 on 4 MB, 2.25 of 7.93 ms are there before.
-        first = [each for each in uniform if _steps(each) <= _QUICK] or uniform[:1]
-        priced = [each for each in first if _longest(each) <= _LONG]
-        search.start(priced)
-        if first:
-            quick = min(priced, key=search.estimate) if priced else first[-1]
-            self._try(quick, gap=_ROUGH)
         for number, cover in enumerate(search.covers()):
+            if not (number or search.exact):
+                self._try_uniform(search, uniform)
             self._try(cover)
             if stop():
                 return
             others = [each for each in uniform if _longest(each) <= _LONG]
             if number == 1 and others:
-                best = min(others, key=search.estimate)
-                if search.estimate(best) < search.estimate(cover) * (1 + _COARSE):
+                best = min(others, key=search.value)
+                if search.value(best) < search.value(cover) * (1 + _COARSE):
                     self._try(best)
         while not stop() and self.best is not None:
             before = self.best
@@ -198,6 +193,14 @@ class _Search:
                 break
         if self.few:
             self._try_all(stop)
+
+    def _try_uniform(self, search: CoverSearch, uniform: list[Cover]) -> None:
+        """Schedule a uniform cover of few steps: the search of others takes long."""
+        quick = [each for each in uniform if _steps(each) <= _QUICK] or uniform[:1]
+        priced = [each for each in quick if _longest(each) <= _LONG]
+        if quick:
+            first = min(priced, key=search.estimate) if priced else quick[-1]
+            self._try(first, gap=_ROUGH)
 
     def _uniform(self) -> list[Cover]:
         """Return the covers of the same number of pieces throughout, of few steps the first."""

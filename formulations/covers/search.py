@@ -1,4 +1,4 @@
-"""The search of a cover: windows of positions in which the shortest path is found, one by one.
+"""The search of a cover: shortest paths at estimates of what segments cost.
 
 A segment is priced by two programs: as one that begins and ends with nothing on chip, which it will
 not have to, and with all that fits, which it shares with its neighbors. The former tells long
@@ -7,22 +7,23 @@ often better than either (training ResNet-50, 24 MB: 60.73, 60.75 and 60.43 ms).
 as much, that which moves less leaves room to load ahead, and that of finer pieces is nearer to its
 price, which is a mean over pieces.
 
-A shortest path over the whole network needs thousands of programs. Within a window of twelve
-positions a few dozen do, and the path over all segments that some window has solved joins them:
-ResNet-50 on 4 MB after 500 programs, and wider windows do not better it. First windows are over
-positions where the list naturally ends a segment, then over all: MobileNetV2 on large-npu with 8 MB
-152.60, then 151.37 ms.
+As in the bound, programs are solved of the segments of one path after another, runs inside of them
+the first (:mod:`formulations.covers.runs`): of ResNet-50 on 4 MB 360 of 91,350, in 1.4 s. What a
+segment moves is not known before, so that such paths are at first without a price of bytes; then
+segments that are not solved are taken to move as much as the best cover does in their operations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
+from typing import Any
 
 import numpy as np
 
 from formulations.covers.paths import SegmentArcs, shortest_path
 from formulations.solver.program import Floats
-from spmopt.core.listing import Cover
+from spmopt.core.listing import Cover, Segment
 
 _SPARE = 0.03
 """What a byte moved costs beside the objective, as a share of its time on the channel."""
@@ -31,12 +32,13 @@ _STEP, _STEP_OF_BANDS = -1e-7, 4e-7
 come nearer to their price (training ResNet-50, 24 MB: 60.75 without, 60.53 ms); bands do not, and 8
 where 2 do as well are four times the steps, which take as much longer to schedule (MobileNetV2 on
 4 MB in 15 s: 12,480 steps 5.8 % above the bound without, 3,453 steps 0.07 % above it)."""
-_WIDTH = 12
-"""Positions of a window, at first."""
 _MEAN = 0.75
 """Weight of the program that is given a full scratchpad, in estimates."""
-_FIRST = ((False, 0.0), (False, _MEAN), (True, _MEAN), (True, 0.0), (False, 0.5))
-"""Passes of windows of the first width: over all positions or not, and that weight; then wider."""
+_WEIGHTS = (0.0, _MEAN, 0.5, 1.0)
+"""Those of one search after another."""
+_SLICE_S = 4.0
+"""After so long a search yields the best of what it has solved, and the next begins; then all do
+again, each for twice as long."""
 
 
 class CoverSearch:
@@ -48,12 +50,17 @@ class CoverSearch:
         Segments with a full scratchpad at both ends, those of the bound.
     stop
         Asked often; once true, what is known is returned.
+
+    Attributes
+    ----------
+    exact
+        Whether all of the last cover that was yielded, and of those before, is solved.
     """
 
     def __init__(self, held: SegmentArcs, stop: Callable[[], bool], threads: int = 1) -> None:
         self.listed, self.stop, self.threads = held.listed, stop, threads
         self.empty, self.held = SegmentArcs(held.listed, 0.0), held
-        self.borders = [0, *held.listed.borders, held.listed.count]
+        self.borders, self.exact = held.listed.borders, False
         cycle = float(held.listed.objective.cycle)
         self._byte = _SPARE * cycle / held.listed.bytes_per_cycle
         every = range(held.listed.count + 1)
@@ -61,13 +68,9 @@ class CoverSearch:
         counts = np.array(held.listed.pieces)
         steps = np.where(counts > held.listed.listing.batch, _STEP_OF_BANDS, _STEP)
         self._steps: Floats = counts * steps * (least if np.isfinite(least) else 0.0)
-
-    def start(self, covers: Iterable[Cover]) -> None:
-        """Price the segments of some covers."""
-        for cover in covers:
-            if not self.stop():
-                self._solve(cover)
-                self.borders = sorted({*self.borders, *(each.begin for each in cover)})
+        place = np.arange(held.listed.count + 1.0)
+        length = np.maximum(place[:, None, None] - place, 0.0)
+        self._beside = np.asarray(self._steps[:, None] * length)
 
     def estimate(self, cover: Cover) -> float:
         """Return what a cover costs, by the mean of both values; solve what is not solved of it."""
@@ -77,59 +80,89 @@ class CoverSearch:
             cost += weight * self._price(arcs, cover)
         return cost
 
-    def covers(self) -> Iterator[Cover]:
-        """Yield the best cover after each pass of windows, in wider windows each time.
+    def value(self, cover: Cover) -> float:
+        """Return the mean of both values of a cover; solve what is not solved of it."""
+        self._solve(cover)
+        both = self._weights(_MEAN)
+        return sum(weight * arcs.solved[each].value for arcs, weight in both for each in cover)
 
-        It ends with a window of all positions, or once it is told to stop.
-        """
-        every = list(range(self.listed.count + 1))
-        for all_positions, share in _FIRST:
-            cover = self._pass(every if all_positions else self.borders, _WIDTH, share)
-            if self.stop():
-                return
-            yield cover
-        width = _WIDTH
-        while width < len(every):
-            width *= 2
-            for share in (_MEAN, 0.0):
-                cover = self._pass(every, width, share)
-                if self.stop():
-                    return
-                yield cover
+    def covers(self) -> Iterator[Cover]:
+        """Yield the best cover at each weight, or the best so far where that takes long."""
+        slice_s = _SLICE_S
+        while not self.exact:
+            self.exact = True
+            for share in _WEIGHTS:
+                for priced in (False, True):
+                    cover, known = self._converged(share, monotonic() + slice_s, priced=priced)
+                    if self.stop():
+                        return
+                    self.exact &= known
+                    self._guess(cover)
+                if cover:
+                    yield cover
+            slice_s *= 2
+
+    def _converged(self, share: float, until: float, *, priced: bool) -> tuple[Cover, bool]:
+        """Return the cheapest cover, and whether all of it is solved; else of what is solved."""
+        table = self._costs(share, np.s_[:], priced=priced)
+        while not self.stop() and monotonic() < until:
+            cover = self._path(table)
+            new = [each for each in cover if each not in self.empty.solved]
+            new += [each for each in cover if each not in self.held.solved]
+            if not new:
+                return cover, True
+            runs = [
+                each for each in self.held.runs.inside(new) if each not in self.held.runs.solved
+            ]
+            if runs:
+                self.held.runs.solve(runs)
+                several = {each.pieces for each in runs}
+                self.held.raise_by_runs(several)
+                self.empty.take_runs(self.held.runs.solved, several)
+                places = [np.s_[:, self.listed.pieces.index(pieces)] for pieces in several]
+            else:
+                self._solve(new)
+                places = [tuple(np.array([self.held.place(each) for each in new]).T)]
+            for at in places:
+                table[at] = self._costs(share, at, priced=priced)
+        return self._path(self._costs(share, np.s_[:], priced=True, exact=True)), False
+
+    def _guess(self, cover: Cover) -> None:
+        """Take segments that are not solved to move as much as a cover does in their place."""
+        moved = np.zeros(self.listed.count + 1)
+        for each in cover:
+            mean = self.empty.moved[self.held.place(each)] / (each.end - each.begin)
+            moved[each.begin + 1 : each.end + 1] = mean
+        upto = np.cumsum(moved)
+        between = np.maximum(upto[:, None] - upto, 0.0)[:, None]
+        for arcs in (self.empty, self.held):
+            unknown = np.isinf(arcs.exact)
+            arcs.moved[unknown] = np.maximum(arcs.least_moved, between).repeat(
+                len(self.listed.pieces), axis=1
+            )[unknown]
 
     def gain(self, new: Cover, old: Cover) -> float:
         """Return what is gained, by estimate, where ``new`` stands for ``old``."""
         return self.estimate(old) - self.estimate(new)
 
-    def _pass(self, at: list[int], width: int, share: float) -> Cover:
-        """Search all windows; return the cheapest cover of segments that are priced."""
-        for first in range(0, max(len(at) - width // 2, 1), width // 2):
-            self._search(at[first : first + width + 1], share)
-        return self._path(at, share, exact=True)
+    def _solve(self, segments: Iterable[Segment]) -> bool:
+        return self.held.solve(segments, self.threads, self.empty)
 
-    def _search(self, at: list[int], share: float) -> None:
-        """Find the shortest path over some positions."""
-        while not self.stop():
-            if not self._solve(self._path(at, share)):
-                return
+    def _path(self, table: Floats) -> Cover:
+        return shortest_path(table, range(self.listed.count + 1), self.listed.segment)[1]
 
-    def _solve(self, cover: Cover) -> bool:
-        return self.held.solve(cover, self.threads, self.empty)
-
-    def _path(self, at: list[int], share: float, *, exact: bool = False) -> Cover:
-        tables = [weight * self._table(arcs, at, exact) for arcs, weight in self._weights(share)]
-        return shortest_path(np.sum(tables, axis=0), at, self.listed.segment)[1]
+    def _costs(self, share: float, at: Any, *, priced: bool, exact: bool = False) -> Floats:
+        """Return estimates of segments, as :attr:`SegmentArcs.value`; with bytes and steps."""
+        found = self._beside[at] * float(priced)
+        for arcs, weight in self._weights(share):
+            found += weight * (arcs.exact if exact else arcs.value)[at]
+            if priced:
+                found += weight * self._byte * arcs.moved[at]
+        return np.asarray(found)
 
     def _weights(self, share: float) -> list[tuple[SegmentArcs, float]]:
         both = (self.empty, 1 - share), (self.held, share)
         return [(arcs, weight) for arcs, weight in both if weight]
-
-    def _table(self, arcs: SegmentArcs, at: list[int], exact: bool) -> Floats:
-        """Return the costs of segments between some positions, and what they move."""
-        table = (arcs.exact if exact else arcs.value)[at][:, :, at]
-        place = np.array(at, np.float64)
-        steps = self._steps[:, None] * np.maximum(place[:, None, None] - place, 0.0)
-        return np.asarray(table + self._byte * arcs.moved[at][:, :, at] + steps)
 
     def _price(self, arcs: SegmentArcs, segments: Cover) -> float:
         """Return the costs of segments that are solved."""

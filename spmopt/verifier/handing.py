@@ -37,7 +37,7 @@ class Handing:
             t: t if t in priced else READ if t not in written and READ in priced else REST
             for t in range(len(listing.tensors))
         }
-        self.crossing = self._crossing(listing)
+        self.crossing = self._crossing(listing) if priced else [{} for _ in range(count + 1)]
 
     def _crossing(self, listing: Listing) -> list[dict[int, int]]:
         """Return, before each operation and at the end, the tensors that are needed, and sizes."""

@@ -119,7 +119,7 @@ def test_runs_raise_values_of_segments_that_are_not_solved(make: Callable[[], Gr
         assert not certificate.prices
         exact = float(cover_bound(listed, certificate))
         assert exact == pytest.approx(found.value, rel=1e-6, abs=1e-15)
-        raised += np.count_nonzero(arcs.value > plain * 1.001)
+        raised += int(np.count_nonzero(arcs.value > plain * 1.001))
     assert raised > 20
 
 

@@ -14,7 +14,7 @@ again, and these from their last basis.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from formulations.solver.program import Floats
 from spmopt.core.listing import Cover, CoverCertificate, Segment
 from spmopt.core.table import Ints
 
-_SOLVERS = 2_000_000
-"""Entries of programs that are kept with their last basis: each takes a hundred bytes."""
+_SOLVERS = 600_000
+"""Entries of programs that are kept with their last basis: each takes half a kilobyte."""
 _ROUNDS = 4
 """Paths searched at new prices before the next ones are asked for."""
 _RADIUS, _WIDE = 0.05, 1.0
@@ -76,26 +76,32 @@ class Agreement:
         self, stop: Callable[[], bool], tell: Callable[[float], None] = lambda _: None
     ) -> None:
         """Look for better prices until they are good enough; ``tell`` of each bound."""
+        for best in self.steps():
+            tell(best)
+            if stop():
+                break
+
+    def steps(self) -> Iterator[float]:
+        """Yield the bound at the best prices, after each search of better ones."""
         radius = _RADIUS
         self._look(self.center)
-        while not stop():
-            tell(self.best)
+        yield self.best
+        while True:
             expected, prices = self.planes.best(self.center, radius)
-            gain = expected - self.best
+            gain, before = expected - self.best, self.best
             if gain < _CLOSE * abs(self.best):
                 if self.exact and radius >= _WIDE:
                     return
-                self._look(self.center)
                 radius = min(4 * radius, _WIDE) if self.exact else radius
-                continue
-            before = self.best
-            self._try(prices, gain, stop)
-            if self.best > before:
-                radius = min(1.5 * radius, _WIDE)
-            else:
-                radius *= 0.7
                 self._look(self.center)
-        tell(self.best)
+            else:
+                self._try(prices, gain)
+                if self.best > before:
+                    radius = min(1.5 * radius, _WIDE)
+                else:
+                    radius *= 0.7
+                    self._look(self.center)
+            yield self.best
 
     def _look(self, prices: Floats) -> None:
         """Solve the programs of the cheapest path at some prices; take these if they are best."""
@@ -109,12 +115,12 @@ class Agreement:
             self.best, self.center, self.cover = value, prices, cover
             self.exact = not self._open(cover, prices)
 
-    def _try(self, prices: Floats, gain: float, stop: Callable[[], bool]) -> None:
+    def _try(self, prices: Floats, gain: float) -> None:
         """Search the cheapest path at new prices, as long as it may be a better bound."""
         for _ in range(_ROUNDS):
             _, cover = self._path(prices)
             new = self._open(cover, prices)
-            if not new or stop():
+            if not new:
                 break
             for segment in new:
                 self._solve(segment, prices)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import inf
 from time import monotonic
 
 from formulations.covers.agreement import Agreement
@@ -28,17 +29,22 @@ _SHORT = 0.3
 """Of what prices at borders raise a bound by: what its proof may lose so that it is short."""
 _WORTH = 2e-3
 """Of the bound: what it must rise by for a proof, which takes seconds to check."""
+_CHECK_S, _CHECK_SHARE = 6e-6, 0.1
+"""Seconds that a tensor in a step takes to check, and the share of all that a proof may take."""
 _OFTEN = 10.0
 """Times as long as a proof takes to make: between two."""
 
 
 def cheapest(
-    arcs: SegmentArcs, stop: Callable[[], bool], tell: Callable[[float], None]
+    arcs: SegmentArcs,
+    stop: Callable[[], bool],
+    tell: Callable[[float], None],
+    seconds: float = inf,
 ) -> tuple[CheapestCover, CoverCertificate | None]:
     """Find the cheapest cover in a process of its own; ``arcs`` takes what is solved there.
 
     Otherwise as :meth:`~.paths.SegmentArcs.cheapest`. With it comes the proof of a bound that is
-    higher than its value, if one was found.
+    higher than its value, if one was found; in ``seconds``, of which its check takes few.
     """
     listed = arcs.listed
     found = CheapestCover(cover=(), value=0.0, exact=False)
@@ -48,6 +54,7 @@ def cheapest(
         listed.given,
         listed.objective,
         listed.family,
+        seconds,
         stop=stop,
         library="highspy",
     )
@@ -61,8 +68,13 @@ def cheapest(
     return found, proof
 
 
-def improve(listing: Listing, objective: Objective, family: Family) -> Iterator[News]:
-    """Yield cheapest covers, each after the programs of the one before, until one is exact."""
+def improve(
+    listing: Listing, objective: Objective, family: Family, seconds: float = inf
+) -> Iterator[News]:
+    """Yield cheapest covers, each after the programs of the one before, until one is exact.
+
+    Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check.
+    """
     listed = Listed(listing, objective, family)
     arcs = SegmentArcs(listed, float(listed.capacity))
     known = 0, 0
@@ -70,23 +82,29 @@ def improve(listing: Listing, objective: Objective, family: Family) -> Iterator[
         solved, runs = list(arcs.solved.items()), list(arcs.runs.solved.items())
         yield found, dict(solved[known[0] :]), dict(runs[known[1] :]), None
         known = len(solved), len(runs)
-    yield from _agreed(arcs, found)
+    yield from _agreed(arcs, found, seconds)
 
 
-def _agreed(arcs: SegmentArcs, plain: CheapestCover) -> Iterator[News]:
+def _agreed(arcs: SegmentArcs, plain: CheapestCover, seconds: float) -> Iterator[News]:
     """Yield proofs of bounds at prices at borders, each worth its time."""
     search, proved, since, took = Agreement(arcs), plain.value, monotonic(), 0.0
-
-    def news() -> News:
-        least = search.best - _SHORT * (search.best - plain.value)
-        return replace(plain, value=least), {}, {}, search.certificate(least)
-
     for best in search.steps():
-        rise = (1 - _SHORT) * (best - plain.value) - (proved - plain.value)
-        if rise > _WORTH * abs(proved) and monotonic() - since > _OFTEN * took:
-            begun = monotonic()
-            yield news()
-            since, took = monotonic(), monotonic() - begun
-            proved += rise
-    if (1 - _SHORT) * (search.best - plain.value) > proved - plain.value + _WORTH * abs(proved):
-        yield news()
+        least = best - _SHORT * (best - plain.value)
+        if least < proved + _WORTH * abs(proved) or monotonic() - since < _OFTEN * took:
+            continue
+        begun = monotonic()
+        proof = search.certificate(least)
+        since, took = monotonic(), monotonic() - begun
+        if _check_s(arcs.listed, proof) <= _CHECK_SHARE * seconds:
+            proved = least
+            yield replace(plain, value=least), {}, {}, proof
+
+
+def _check_s(listed: Listed, proof: CoverCertificate) -> float:
+    """Return how long the check of a proof takes, by its segments."""
+    total = 0
+    for each in (*proof.prices, *proof.agreed):
+        count = 1 if each.bands > 1 else each.pieces
+        steps = range(each.begin, each.end)
+        total += len({use.tensor for at in steps for use in listed.modes(at, count)}) * len(steps)
+    return _CHECK_S * total

@@ -157,7 +157,9 @@ class _Search:
             if self.few or self.request.threads == 1:
                 found = self.arcs.cheapest(stop, 1, tell)
             else:
-                found, self.proof = bounding.cheapest(self.arcs, stop, tell)
+                found, self.proof = bounding.cheapest(
+                    self.arcs, stop, tell, self.request.time_limit_s
+                )
         except InfeasibleError:  # which the search says
             return
         self.cut_short = not found.exact

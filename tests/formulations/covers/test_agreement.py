@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from formulations.covers import bounding
 from formulations.covers.agreement import Agreement
 from formulations.covers.border_prices import BorderPrices
 from formulations.covers.listed import Listed
@@ -96,3 +97,20 @@ def test_what_segments_earn_at_most_is_the_same_by_the_verifier() -> None:
             np.testing.assert_allclose(*both, atol=1e-6)
             compared += bool(handed)
     assert compared > 40
+
+
+def test_proofs_are_told_while_the_bound_rises() -> None:
+    """Each proves what is told with it, which is more than the cheapest cover without prices."""
+    machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
+    listed = listing(attention(), machine, lowering="panel")
+    objective, told, plain = objective_named("traffic", machine), 0, 0.0
+    for found, _, _, proof in bounding.improve(listed, objective, listed.family()):
+        if proof is None:
+            plain = found.value
+            continue
+        assert found.value > plain
+        assert float(cover_bound(listed, proof)) >= found.value * (1 - 1e-6)
+        told += 1
+        if told == 2:
+            break
+    assert told

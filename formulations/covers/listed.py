@@ -163,7 +163,7 @@ class Listed:
         """Return a listing that has a segment of bands as one of pieces, and that segment."""
         listing, found = followed(self.listing, segment)
         listed = copy(self)
-        for name in ("groups", "_kinds_of", "crossing", "apart", "borders"):
+        for name in ("groups", "_kinds_of", "crossing", "compulsory", "apart", "borders"):
             listed.__dict__.pop(name, None)
         listed.listing, listed.sizes = listing, [each.size_bytes for each in listing.tensors]
         listed.family = Family(name=self.family.name, pieces=(1, found.pieces))
@@ -182,6 +182,30 @@ class Listed:
         objective, machine = self.objective, self.listing.machine
         byte = max(float(objective.dram_in_byte), float(objective.dram_out_byte))
         return max(float(objective.cycle) / machine.dram_bytes_per_s, byte)
+
+    @cached_property
+    def compulsory(self) -> float:
+        """What any cover costs at least: bytes that come and go once, and all computing.
+
+        A byte whose first use reads it must come, one that is written and kept must go.
+        """
+        tensors, objective = self.listing.tensors, self.objective
+        written = {t for operation in self.listing.operations for t in operation.writes}
+        into = sum(
+            size
+            for size, used in zip(self.sizes, self.accesses, strict=True)
+            if used and used[0][1]
+        )
+        out = sum(self.sizes[t] for t in written if tensors[t].keep)
+        moved = max(into, out) if self.listing.machine.duplex else into + out
+        cycles = np.min([self.cycles(pieces) for pieces in self.pieces], axis=0)
+        always = [
+            np.where(np.isfinite(self.cycles(pieces)), self.unavoidable(pieces), np.inf)
+            for pieces in self.pieces
+        ]
+        time = max(float(cycles.sum()), moved / self.bytes_per_cycle)
+        found = float(objective.cycle) * time + float(np.min(always, axis=0).sum())
+        return found + float(objective.dram_in_byte * into + objective.dram_out_byte * out)
 
     @cached_property
     def apart(self) -> list[int]:

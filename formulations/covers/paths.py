@@ -100,7 +100,8 @@ class SegmentArcs:
             if value == np.inf:
                 raise InfeasibleError("what must be on chip does not fit, whatever the cover")
             open_arcs = [each for each in cover if each not in self.solved]
-            yield CheapestCover(cover=cover, value=value, exact=not open_arcs)
+            least = max(value, self.listed.compulsory)
+            yield CheapestCover(cover=cover, value=least, exact=not open_arcs)
             runs = [each for each in self.runs.inside(open_arcs) if each not in self.runs.solved]
             self.runs.solve(runs)
             self.raise_by_runs({each.pieces for each in runs})

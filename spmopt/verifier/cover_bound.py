@@ -45,7 +45,8 @@ def cover_bound(listing: Listing, certificate: CoverCertificate) -> Fraction:
         raise InputError("certificate: prices of steps prove nothing about the replay")
     if not 0 <= certificate.bits <= MOST_BITS:
         raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
-    return CoverPath(listing, certificate).value()
+    path = CoverPath(listing, certificate)
+    return max(path.value(), path.compulsory())
 
 
 class CoverPath:
@@ -98,6 +99,32 @@ class CoverPath:
                 value += 0 if agreed else int(alone[at])
                 table[at] = max(int(table[at]), min(value, _NONE))
         return tables
+
+    def compulsory(self) -> Fraction:
+        """Return what all computing costs at least, and bytes that come and go once.
+
+        Nothing is on chip at first, so that what an operation reads that none has written comes;
+        what is written and kept goes. Each row of an operand is in some band.
+        """
+        objective, machine, into = self.objective, self.listing.machine, 0
+        there, written = set[int](), set[int]()
+        cycles, always = 0, Fraction(0)
+        for at, operation in enumerate(self.listing.operations):
+            into += sum(self.listing.tensors[t].size_bytes for t in {*operation.reads} - there)
+            there |= {*operation.reads, *operation.writes}
+            written |= {*operation.writes}
+            fitting = [k for k in self.pieces if self.listing.fits(at, k)]
+            both = [(operation.modes[k], k) for k in fitting]
+            cycles += min(
+                (m.first.compute_cycles + (k - 1) * m.later.compute_cycles for m, k in both),
+                default=0,
+            )
+            always += min((self._always(at, k) for k in fitting), default=Fraction(0))
+        kept = (self.listing.tensors[t] for t in written)
+        out = sum(tensor.size_bytes for tensor in kept if tensor.keep)
+        moved = max(into, out) if machine.duplex else into + out
+        time = objective.cycle * max(Fraction(cycles), moved * self.cycles_of_byte)
+        return time + objective.dram_in_byte * into + objective.dram_out_byte * out + always
 
     def _units(self, value: Fraction) -> int:
         return floor(value * Fraction(2) ** self.bits)

@@ -35,7 +35,7 @@ def after(times: int) -> Callable[[], bool]:
 def test_bounds_rise_and_no_cover_costs_less(fine: bool) -> None:
     """Verified in exact integers, of covers by fluid schedules; three objectives, duplex too."""
     compared = raised = 0
-    for seed in range(700, 722):
+    for seed in range(700, 714):
         listed = random_listing(seed, most=4)
         objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
         figures = Listed(listed, objective)
@@ -48,15 +48,16 @@ def test_bounds_rise_and_no_cover_costs_less(fine: bool) -> None:
         search.improve(after(12), told.append)
         assert told == sorted(told), seed
         bound = float(cover_bound(listed, search.certificate()))
-        assert bound == pytest.approx(search.best, rel=1e-6, abs=1e-12), seed
+        least = max(search.best, figures.compulsory)
+        assert bound == pytest.approx(least, rel=1e-6, abs=1e-12), seed
         assert bound >= plain * (1 - 1e-6) - 1e-12, seed
         values = [relaxed(listed, cover, objective) for cover in covers(listed)]
         known = [value[1] for value in values if value is not None]
         assert not known or bound <= min(known) * (1 + 1e-6) + 1e-12, seed
         compared += bool(known)
         raised += bound > plain * 1.001
-    assert compared > 12
-    assert raised > 1
+    assert compared > 7
+    assert raised
 
 
 def test_bounds_of_a_network_rise_within_a_few_steps() -> None:

@@ -1,57 +1,110 @@
 """The bound over all covers in a process of its own, beside the search of a cover.
 
 Programs of segments are built in Python: two searches in one process would wait for each other.
-What is solved is told as it comes, so that nothing is lost when the process is ended.
+What is solved is told as it comes, so that nothing is lost when the process is ended. When all of
+the cheapest cover is solved, prices at borders raise the bound (:mod:`~.agreement`): proofs of
+that are told now and then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import inf
+from time import monotonic
 
+from formulations.covers.agreement import Agreement
 from formulations.covers.listed import Listed
 from formulations.covers.paths import CheapestCover, SegmentArcs
 from formulations.covers.segment import SegmentValue
 from formulations.solver import apart
-from spmopt.core.listing import Family, Listing, Segment
+from spmopt.core.listing import CoverCertificate, Family, Listing, Segment
 from spmopt.core.objective import Objective
 
 Values = dict[Segment, SegmentValue]
-News = tuple[CheapestCover, Values, Values]
-"""A cover that is the cheapest as far as is known; segments and runs solved since the last."""
+News = tuple[CheapestCover, Values, Values, CoverCertificate | None]
+"""A cover that is the cheapest as far as is known; segments and runs solved since the last; a proof
+of a higher bound."""
+_SHORT = 0.3
+"""Of what prices at borders raise a bound by: what its proof may lose so that it is short."""
+_WORTH = 2e-3
+"""Of the bound: what it must rise by for a proof, which takes seconds to check."""
+_CHECK_S, _CHECK_SHARE = 6e-6, 0.1
+"""Seconds that a tensor in a step takes to check, and the share of all that a proof may take."""
+_OFTEN = 10.0
+"""Times as long as a proof takes to make: between two."""
 
 
 def cheapest(
-    arcs: SegmentArcs, stop: Callable[[], bool], tell: Callable[[float], None]
-) -> CheapestCover:
+    arcs: SegmentArcs,
+    stop: Callable[[], bool],
+    tell: Callable[[float], None],
+    seconds: float = inf,
+) -> tuple[CheapestCover, CoverCertificate | None]:
     """Find the cheapest cover in a process of its own; ``arcs`` takes what is solved there.
 
-    Otherwise as :meth:`~.paths.SegmentArcs.cheapest`.
+    Otherwise as :meth:`~.paths.SegmentArcs.cheapest`. With it comes the proof of a bound that is
+    higher than its value, if one was found; in ``seconds``, of which its check takes few.
     """
     listed = arcs.listed
     found = CheapestCover(cover=(), value=0.0, exact=False)
+    proof: CoverCertificate | None = None
     news = apart.stream(
         "formulations.covers.bounding:improve",
         listed.given,
         listed.objective,
         listed.family,
+        seconds,
         stop=stop,
         library="highspy",
     )
-    for found, solved, runs in news:
+    for found, solved, runs, better in news:
+        proof = better or proof
         arcs.runs.solved |= runs
         for segment, value in solved.items():
             if segment not in arcs.solved:
                 arcs.take(segment, value)
         tell(found.value)
-    return found
+    return found, proof
 
 
-def improve(listing: Listing, objective: Objective, family: Family) -> Iterator[News]:
-    """Yield cheapest covers, each after the programs of the one before, until one is exact."""
+def improve(
+    listing: Listing, objective: Objective, family: Family, seconds: float = inf
+) -> Iterator[News]:
+    """Yield cheapest covers, each after the programs of the one before, until one is exact.
+
+    Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check.
+    """
     listed = Listed(listing, objective, family)
     arcs = SegmentArcs(listed, float(listed.capacity))
     known = 0, 0
     for found in arcs.paths():
         solved, runs = list(arcs.solved.items()), list(arcs.runs.solved.items())
-        yield found, dict(solved[known[0] :]), dict(runs[known[1] :])
+        yield found, dict(solved[known[0] :]), dict(runs[known[1] :]), None
         known = len(solved), len(runs)
+    yield from _agreed(arcs, found, seconds)
+
+
+def _agreed(arcs: SegmentArcs, plain: CheapestCover, seconds: float) -> Iterator[News]:
+    """Yield proofs of bounds at prices at borders, each worth its time."""
+    search, proved, since, took = Agreement(arcs), plain.value, monotonic(), 0.0
+    for best in search.steps():
+        least = best - _SHORT * (best - plain.value)
+        if least < proved + _WORTH * abs(proved) or monotonic() - since < _OFTEN * took:
+            continue
+        begun = monotonic()
+        proof = search.certificate(least)
+        since, took = monotonic(), monotonic() - begun
+        if _check_s(arcs.listed, proof) <= _CHECK_SHARE * seconds:
+            proved = least
+            yield replace(plain, value=least), {}, {}, proof
+
+
+def _check_s(listed: Listed, proof: CoverCertificate) -> float:
+    """Return how long the check of a proof takes, by its segments."""
+    total = 0
+    for each in (*proof.prices, *proof.agreed):
+        count = 1 if each.bands > 1 else each.pieces
+        steps = range(each.begin, each.end)
+        total += len({use.tensor for at in steps for use in listed.modes(at, count)}) * len(steps)
+    return _CHECK_S * total

@@ -58,7 +58,7 @@ class SegmentArcs:
         self.listed, self.held, self.runs = listed, held, Runs(listed)
         self._alone: dict[int, Floats] = {}
         # By the end first, so that a path reads what it compares in one go.
-        self.value = self._cheap_values()
+        self.value = self.cheap_values()
         self.exact: Floats = np.full_like(self.value, np.inf)
         least: Floats = np.sum([np.maximum(each - held, 0.0).T for each in self.crossing], axis=0)
         self.least_moved = least.astype(np.float32)[:, None]
@@ -110,11 +110,12 @@ class SegmentArcs:
 
     def raise_by_runs(self, several: Iterable[int]) -> None:
         """Raise what segments of some numbers of pieces cost at least to what runs prove."""
-        self._raise(self.value, several, self.runs.solved)
+        self.raise_by(self.value, several, self.runs.solved)
 
-    def _raise(
+    def raise_by(
         self, value: Floats, several: Iterable[int], runs: Mapping[Segment, SegmentValue]
     ) -> None:
+        """Raise values of segments of some numbers of pieces to what some runs prove."""
         for pieces in several:
             table = value[:, self.listed.pieces.index(pieces)]
             np.maximum(table, self.runs.tiled(pieces, self._alone[pieces], runs), out=table)
@@ -166,8 +167,7 @@ class SegmentArcs:
         until it is at ``least``: the last 0.003 % of the bound of ResNet-50 on 4 MB take 1,300
         segments and 10 s of exact arithmetic, all others 56.
         """
-        bits = DIGITS - frexp(self.listed.dearest_row)[1]
-        value, every = self._cheap_values(), list(range(self.listed.count + 1))
+        value, every = self.cheap_values(), list(range(self.listed.count + 1))
         needed: dict[Segment, SegmentValue] = {}
         runs: dict[Segment, SegmentValue] = {}
         while True:
@@ -179,12 +179,29 @@ class SegmentArcs:
             if length >= least or not (more or new):
                 break
             runs |= {each: self.runs.solved[each] for each in more}
-            self._raise(value, {each.pieces for each in more}, runs)
+            self.raise_by(value, {each.pieces for each in more}, runs)
             for each in () if more else new:
                 needed[each], at = self.solved[each], self.place(each)
                 value[at] = max(float(value[at]), needed[each].value)
 
-        def priced(found: Mapping[Segment, SegmentValue]) -> dict[Segment, dict[Row, int]]:
+        return self.stated(needed, runs)
+
+    def stated(
+        self,
+        priced: Mapping[Segment, SegmentValue],
+        runs: Mapping[Segment, SegmentValue],
+        handed: Mapping[tuple[int, int], tuple[float, float]] | None = None,
+        agreed: Mapping[Segment, SegmentValue] | None = None,
+        *,
+        fine: bool = False,
+    ) -> CoverCertificate:
+        """Return the prices of segments and runs, and those at borders, as integers.
+
+        ``fine``: as in :class:`~.segment.SegmentProgram`, of those ``agreed`` on.
+        """
+        bits = DIGITS - frexp(self.listed.dearest_row)[1]
+
+        def whole(found: Mapping[Segment, SegmentValue]) -> dict[Segment, dict[Row, int]]:
             return {
                 segment: {row: round(price * 2.0**bits) for row, price in each.prices.items()}
                 for segment, each in found.items()
@@ -194,15 +211,22 @@ class SegmentArcs:
             family=self.listed.family,
             objective=self.listed.objective,
             bits=bits,
-            prices=priced(needed),
-            runs=priced(runs),
+            prices=whole(priced),
+            runs=whole(runs),
+            handed={
+                place: (round(held * 2.0**bits), round(newer * 2.0**bits))
+                for place, (held, newer) in (handed or {}).items()
+            },
+            agreed=whole(agreed or {}),
+            fine=fine,
         )
 
     def place(self, segment: Segment) -> tuple[int, int, int]:
         """Return the index of a segment in the tables."""
         return segment.end, self.listed.pieces.index(segment.count), segment.begin
 
-    def _cheap_values(self) -> Floats:
+    def cheap_values(self) -> Floats:
+        """Return what segments cost at least by what is cheap to tell."""
         return np.stack([self._cheap(pieces).T for pieces in self.listed.pieces], axis=1)
 
     def _solve(self, segment: Segment, *, twice: bool) -> tuple[SegmentValue, SegmentValue | None]:

@@ -26,7 +26,7 @@ from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Cover, Family, Listing, Pieces, listing_of, whole
+from spmopt.core.listing import Cover, CoverCertificate, Family, Listing, Pieces, listing_of, whole
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
@@ -98,6 +98,7 @@ class _Search:
         self.bound, self.cut_short = 0.0, True
         self.arcs: SegmentArcs | None = None
         self.named: Cover = ()
+        self.proof: CoverCertificate | None = None
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self.rate = 0.0
         self.few = False
@@ -156,7 +157,9 @@ class _Search:
             if self.few or self.request.threads == 1:
                 found = self.arcs.cheapest(stop, 1, tell)
             else:
-                found = bounding.cheapest(self.arcs, stop, tell)
+                found, self.proof = bounding.cheapest(
+                    self.arcs, stop, tell, self.request.time_limit_s
+                )
         except InfeasibleError:  # which the search says
             return
         self.cut_short = not found.exact
@@ -296,6 +299,6 @@ class _Search:
                 listing=self.listing,
                 cover=best.cover,
                 instance=best.instance,
-                certificate=self.arcs.certificate(self._least()),
+                certificate=self.proof or self.arcs.certificate(self._least()),
             ),
         )

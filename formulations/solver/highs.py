@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from threading import Thread
 from time import monotonic
 
@@ -11,8 +12,9 @@ import highspy
 import numpy as np
 from highspy import HighsModelStatus, HighsStatus, cb
 
-from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
+from formulations.solver.program import Floats, Matrix, Program, SolverResult, SolverStatus
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
 
 Option = bool | int | float | str
 Progress = Callable[[float, float], None]
@@ -115,6 +117,31 @@ class Repeated:
     def sides(self, row: int, lower: float, upper: float) -> None:
         """Change the sides of a row."""
         _require(self._solver.changeRowBounds(row, lower, upper), "sides")
+
+    def costs(self, columns: Ints, cost: Floats) -> None:
+        """Change what columns cost."""
+        program = self.program
+        self.program = replace(program, cost=program.cost.copy())
+        self.program.cost[columns] = cost
+        which = columns.astype(np.int32)
+        _require(self._solver.changeColsCost(which.size, which, cost), "costs")
+
+    def bounds(self, columns: Ints, lower: Floats, upper: Floats) -> None:
+        """Change the bounds of columns."""
+        which = columns.astype(np.int32)
+        _require(self._solver.changeColsBounds(which.size, which, lower, upper), "bounds")
+
+    def add_rows(self, matrix: Matrix, lower: Floats, upper: Floats) -> None:
+        """Add the rows of ``matrix``; results have no prices of rows from then on."""
+        start, index = matrix.start[:-1].astype(np.int32), matrix.index.astype(np.int32)
+        added = self._solver.addRows(
+            lower.size, lower, upper, index.size, start, index, matrix.value
+        )
+        _require(added, "rows")
+
+    def option(self, name: str, value: Option) -> None:
+        """Change an option."""
+        _require(self._solver.setOptionValue(name, value), f"option {name}={value!r}")
 
     def solve(self) -> SolverResult:
         """Solve it."""

@@ -328,9 +328,11 @@ class CoverCertificate:
         Likewise of some runs of operations, which cost as much in any segment of as many pieces.
     handed
         Of a byte that is on chip at a border, and of one that is newer than DRAM, by border and
-        group (``spmopt.verifier.handing``); at these all segments without bands are priced.
+        group (``spmopt.verifier.handing``).
+    agreed
+        Of rows of some segments, as ``prices``, where what they hand over has those prices.
     fine
-        Whether rows are of the first piece, those between and the last, and not of all together.
+        Whether rows of these are of the first piece, those between and the last, not of all.
     """
 
     family: Family
@@ -339,6 +341,7 @@ class CoverCertificate:
     prices: Mapping[Segment, Mapping[Row, int]]
     runs: Mapping[Segment, Mapping[Row, int]] = field(default_factory=dict)
     handed: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    agreed: Mapping[Segment, Mapping[Row, int]] = field(default_factory=dict)
     fine: bool = False
 
 

@@ -125,6 +125,7 @@ _Certificate = document_of(
     prices=GenericAlias(tuple, (_Prices, ...)),
     runs=(_Priced | None, field(default=None, metadata={"group": "runs"})),
     handed=(_Handed | None, field(default=None, metadata={"group": "handed"})),
+    agreed=(_Priced | None, field(default=None, metadata={"group": "agreed"})),
     fine=(bool, field(default=False, metadata={"group": "fine"})),
 )
 PiecesDocument = document_of(
@@ -239,6 +240,7 @@ def _encode_certificate(certificate: CoverCertificate) -> Json:
         **_encode_prices(certificate.prices),
         **({"runs": _encode_prices(certificate.runs)} if certificate.runs else {}),
         **({"handed": _encode_handed(certificate.handed)} if certificate.handed else {}),
+        **({"agreed": _encode_prices(certificate.agreed)} if certificate.agreed else {}),
         **({"fine": True} if certificate.fine else {}),
     }
 
@@ -281,7 +283,7 @@ def _decode_certificate(document: Any, where: str) -> CoverCertificate:
         )
     except InputError as error:
         raise InputError(f"{joined(where, 'family')}: {error}") from None
-    runs = document.runs
+    runs, agreed = document.runs, document.agreed
     return CoverCertificate(
         family=family,
         objective=document.objective,
@@ -289,6 +291,7 @@ def _decode_certificate(document: Any, where: str) -> CoverCertificate:
         prices=_decode_prices(document, where),
         runs={} if runs is None else _decode_prices(runs, joined(where, "runs")),
         handed=_decode_handed(document.handed, joined(where, "handed")) if document.handed else {},
+        agreed={} if agreed is None else _decode_prices(agreed, joined(where, "agreed")),
         fine=document.fine,
     )
 

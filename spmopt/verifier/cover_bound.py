@@ -85,17 +85,19 @@ class CoverPath:
     def tables(self) -> list[Ints]:
         """Return (n + 1, n + 1) what segments cost at least, for each number of pieces."""
         alone, crossing = self._at_ends()
-        proved, self.runs = self._proved(), self._proved_runs()
+        self.runs = self._proved_runs()
         tables = [
             self._table(pieces, each, always, (alone, crossing))
             for pieces, each, always in zip(self.pieces, self.alone, self.always, strict=True)
         ]
-        for segment, value in proved.items():
-            table = tables[self.pieces.index(segment.count)]
-            at = segment.begin, segment.end
-            # What a segment of bands hands over has no prices in its program.
-            earned = int(alone[at]) if segment.bands > 1 else 0
-            table[at] = max(int(table[at]), min(value + earned, _NONE))
+        certificate = self.certificate
+        for given, agreed in ((certificate.prices, False), (certificate.agreed, True)):
+            for segment, prices in given.items():
+                value = self._value(segment, prices, agreed=agreed)
+                table, at = tables[self.pieces.index(segment.count)], (segment.begin, segment.end)
+                # Where what is handed over has no prices in a program, it is earned beside.
+                value += 0 if agreed else int(alone[at])
+                table[at] = max(int(table[at]), min(value, _NONE))
         return tables
 
     def compulsory(self) -> Fraction:
@@ -244,13 +246,15 @@ class CoverPath:
         """Return (n + 1, n + 1) what handing over costs, and it with what must be moved."""
         into, out = self._crossing()
         prices = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
+        over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
+        plain: Ints = prices[0] * over[0] + prices[1] * over[1]
         if not self.handing.prices:
-            over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
-            return np.zeros_like(into), prices[0] * over[0] + prices[1] * over[1]
+            return np.zeros_like(into), plain
         digits = self.certificate.bits, self.bits
         credit = BorderCredit(self.listing, self.handing, digits, self._units(self._byte(1, 1)) + 1)
+        alone = credit.least(0, 0)
         crossing: Ints = prices[0] * into + prices[1] * out + credit.least(*prices)
-        return credit.least(0, 0), crossing
+        return alone, np.maximum(crossing, plain + alone)
 
     def _crossing(self) -> tuple[Ints, Ints]:
         """Return (n + 1, n + 1) bytes that segments load or find, and store or leave."""
@@ -280,13 +284,6 @@ class CoverPath:
         found = [each.cumsum(axis=0).cumsum(axis=1)[:-1, :-1] for each in (into, out)]
         return found[0], found[1]
 
-    def _proved(self) -> dict[Segment, int]:
-        """Return the values of the segments that have prices, in units of the path."""
-        return {
-            segment: self._value(segment, prices, inner=False)
-            for segment, prices in self.certificate.prices.items()
-        }
-
     def _proved_runs(self) -> dict[int, dict[tuple[int, int], int]]:
         """Return those of runs, by number of pieces, and begin and end."""
         found: dict[int, dict[tuple[int, int], int]] = {}
@@ -295,7 +292,15 @@ class CoverPath:
             found.setdefault(run.count, {})[run.begin, run.end] = min(value, _NONE)
         return found
 
-    def _value(self, segment: Segment, prices: Mapping[Row, int], *, inner: bool) -> int:
+    def _value(
+        self,
+        segment: Segment,
+        prices: Mapping[Row, int],
+        *,
+        inner: bool = False,
+        agreed: bool = False,
+    ) -> int:
+        """Return what prices of rows prove of a segment, or of a run, in units of the path."""
         where = f"segment {segment.begin} to {segment.end}"
         if segment.end > self.count or segment.count not in self.pieces:
             raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
@@ -303,23 +308,22 @@ class CoverPath:
         obstacle = obstacle or self.listing.outside(self.family, (segment,))
         if inner and segment.bands > 1:
             obstacle = "runs of operations have prices in one band only"
+        if agreed and segment.bands > 1:
+            obstacle = "what bands of rows hand over has no prices"
         if obstacle:
             raise InputError(f"certificate: {where}: {obstacle}")
         liveness, own, bits = self.liveness, segment, self.certificate.bits
-        handing, fine = self.handing, self.certificate.fine
         if segment.bands > 1:
             listing, own = followed(self.listing, segment)
             liveness = Liveness(listing)
-        if segment.bands > 1 or inner:
-            handing, fine = Handing(liveness.listing, {}), False
         value = segment_bound(
             liveness,
             own,
             self.objective,
             prices,
             bits,
-            handing=handing,
-            fine=fine,
+            handing=self.handing if agreed else None,
+            fine=agreed and self.certificate.fine,
             inner=inner,
         )
         return self._units(Fraction(value) / Fraction(2) ** bits)

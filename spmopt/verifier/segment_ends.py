@@ -226,7 +226,7 @@ class Ends:
                 most = min(self.into.get(group, self.held[0]), self.held[0])
                 into = [(new("in", group, most=most, cost=price), 1)]
                 if group >= 0 and group in self.into:
-                    owed = new("owed", group, most=self.into[group], cost=-worth)
+                    owed = new("owed", group, most=most, cost=-worth)
                     row(("dirty in", group), [(owed, 1), *minus(into)], None, 0)
             row(("in", group), [*terms, *minus(into)], None, 0)
             total += into

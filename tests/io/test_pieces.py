@@ -107,6 +107,7 @@ CERTIFICATES = st.builds(
     handed=st.dictionaries(
         st.tuples(st.integers(0, 9), st.integers(-1, 9)), st.tuples(PRICES, PRICES), max_size=4
     ),
+    agreed=PRICED,
     fine=st.booleans(),
 )
 

@@ -1,0 +1,78 @@
+"""Where prices at borders may be best: a linear program over what segments cost at most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.covers.listed import Listed
+from formulations.solver.highs import Repeated
+from formulations.solver.program import Floats, Matrix, ProgramBuilder, SolverStatus
+from spmopt.core.listing import Segment
+from spmopt.core.table import Ints
+
+_DEAREST = 4.0
+"""Most that a byte may cost, in prices of its transfer."""
+_FAR = 1e7
+
+
+class Planes:
+    """Maximizes the length of the shortest path, by what is known of segments.
+
+    A segment of operations [a, b) costs at most ``plain + sum(change * prices)``, so that the
+    distances from the begin ``d`` have ``d_b <= d_a`` + that.
+
+    Parameters
+    ----------
+    unit
+        Price of a byte's transfer, in objective units.
+    """
+
+    def __init__(self, listed: Listed, count: int, unit: float) -> None:
+        self.borders, self.count = listed.count + 1, count
+        self._byte = max(listed.capacity / 64, 1.0)
+        self.unit = unit
+        builder, distance = ProgramBuilder(), np.arange(self.borders)
+        cost, far = np.zeros(self.borders), np.where(distance > 0, _FAR, 0.0)
+        cost[-1] = -1.0
+        builder.columns(self.borders, cost=cost, lower=-far, upper=far)
+        builder.columns(count, lower=0.0, upper=0.0)
+        builder.add(builder.rows(1, 0.0, 0.0), distance[:1], 1.0)
+        self._program = Repeated(builder.program(), {"solver": "simplex", "presolve": "off"})
+        self._new: list[tuple[Ints, Floats, float]] = []
+
+    def add(self, segment: Segment, plain: float, number: Ints, change: Floats) -> None:
+        """Add what a segment costs at most."""
+        some = np.abs(change) > 1e-9 * self._byte
+        index = np.concatenate(([segment.end, segment.begin], number[some] + self.borders))
+        value = np.concatenate(([1.0, -1.0], -change[some] / self._byte))
+        self._new.append((index, value, plain / self._byte / self.unit))
+
+    def best(self, center: Floats, radius: float) -> tuple[float, Floats]:
+        """Return the value that the best prices in a box may have, and these.
+
+        Raises
+        ------
+        ArithmeticError
+            The solver found no optimum.
+        """
+        if self._new:
+            index, value, most = zip(*self._new, strict=True)
+            start = np.concatenate(([0], np.cumsum([each.size for each in index])))
+            matrix = Matrix(
+                start=start,
+                index=np.concatenate(index),
+                value=np.concatenate(value),
+                by_rows=True,
+            )
+            self._program.add_rows(matrix, np.full(len(most), -np.inf), np.array(most))
+            self._new.clear()
+        lower = np.maximum(center / self.unit - radius, 0.0)
+        upper = np.minimum(center / self.unit + radius, _DEAREST)
+        columns = self.borders + np.arange(self.count)
+        self._program.bounds(columns, lower, upper)
+        answer = self._program.solve()
+        if answer.status is not SolverStatus.OPTIMAL or answer.primal is None:
+            raise ArithmeticError(f"prices at borders: {answer.status}")
+        prices = np.clip(answer.primal[columns], lower, upper) * self.unit
+        assert answer.objective is not None
+        return -answer.objective * self._byte * self.unit, prices

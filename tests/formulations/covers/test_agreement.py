@@ -1,0 +1,117 @@
+"""The search of prices at borders: bounds that rise, hold for all covers, and are proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from formulations.covers import bounding
+from formulations.covers.agreement import Agreement
+from formulations.covers.border_prices import BorderPrices
+from formulations.covers.listed import Listed
+from formulations.covers.paths import SegmentArcs
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.listing import CoverCertificate
+from spmopt.core.objective import objective_named
+from spmopt.graph.listing import listing
+from spmopt.hardware.machines import load_machine
+from spmopt.verifier.border_credit import BorderCredit
+from spmopt.verifier.cover_bound import cover_bound
+from spmopt.verifier.handing import Handing
+from tests.formulations.covers.random_listing import covers, random_listing
+from tests.formulations.covers.test_segments import OBJECTIVES, relaxed
+from tests.graph.networks import attention
+
+
+def after(times: int) -> Callable[[], bool]:
+    """Return what is true once it was asked so often."""
+    steps = iter(range(times))
+    return lambda: next(steps, None) is None
+
+
+@pytest.mark.parametrize("fine", [False, True])
+def test_bounds_rise_and_no_cover_costs_less(fine: bool) -> None:
+    """Verified in exact integers, of covers by fluid schedules; three objectives, duplex too."""
+    compared = raised = 0
+    for seed in range(700, 714):
+        listed = random_listing(seed, most=4)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures = Listed(listed, objective)
+        arcs = SegmentArcs(figures, float(figures.capacity))
+        try:
+            plain = arcs.cheapest(lambda: False).value
+        except InfeasibleError:
+            continue
+        search, told = Agreement(arcs, fine=fine), list[float]()
+        search.improve(after(12), told.append)
+        assert told == sorted(told), seed
+        bound = float(cover_bound(listed, search.certificate()))
+        least = max(search.best, figures.compulsory)
+        assert bound == pytest.approx(least, rel=1e-6, abs=1e-12), seed
+        assert bound >= plain * (1 - 1e-6) - 1e-12, seed
+        values = [relaxed(listed, cover, objective) for cover in covers(listed)]
+        known = [value[1] for value in values if value is not None]
+        assert not known or bound <= min(known) * (1 + 1e-6) + 1e-12, seed
+        compared += bool(known)
+        raised += bound > plain * 1.001
+    assert compared > 7
+    assert raised
+
+
+def test_bounds_of_a_network_rise_within_a_few_steps() -> None:
+    machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
+    listed = listing(attention(), machine, lowering="panel")
+    figures = Listed(listed, objective_named("traffic", machine))
+    arcs = SegmentArcs(figures, float(figures.capacity))
+    plain, search = arcs.cheapest(lambda: False).value, Agreement(arcs)
+    search.improve(after(40))
+    bound = float(cover_bound(listed, search.certificate()))
+    assert bound == pytest.approx(search.best, rel=1e-6)
+    assert bound > 1.002 * plain
+
+
+def test_what_segments_earn_at_most_is_the_same_by_the_verifier() -> None:
+    """Of two ways of computing it; of prices of any size."""
+    bits, compared = 40, 0
+    for seed in range(800, 830):
+        listed, random = random_listing(seed, most=6), np.random.default_rng(seed)
+        objective = objective_named("traffic", listed.machine)
+        figures = Listed(listed, objective)
+        prices = BorderPrices(figures)
+        given = random.integers(0, 2**bits, prices.count) / 2.0**bits
+        handed = {
+            place: (round(held * 2**bits), round(newer * 2**bits))
+            for place, (held, newer) in prices.named(given).items()
+        }
+        certificate = CoverCertificate(
+            family=figures.family, objective=objective, bits=bits, prices={}, handed=handed
+        )
+        handing = Handing(listed, certificate.handed)
+        for costs in ((0, 0), (1, 1), (2, 1)):
+            credit = BorderCredit(listed, handing, (bits, 30), 2**31)
+            exact = credit.least(costs[0] << 30, costs[1] << 30) / 2.0**30
+            found = prices.least(given, (float(costs[0]), float(costs[1])))
+            begins, ends = np.triu_indices(len(exact), 1)
+            both = exact[begins, ends], found[begins, ends]
+            np.testing.assert_allclose(*both, atol=1e-6)
+            compared += bool(handed)
+    assert compared > 40
+
+
+def test_proofs_are_told_while_the_bound_rises() -> None:
+    """Each proves what is told with it, which is more than the cheapest cover without prices."""
+    machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
+    listed = listing(attention(), machine, lowering="panel")
+    objective, told, plain = objective_named("traffic", machine), 0, 0.0
+    for found, _, _, proof in bounding.improve(listed, objective, listed.family()):
+        if proof is None:
+            plain = found.value
+            continue
+        assert found.value > plain
+        assert float(cover_bound(listed, proof)) >= found.value * (1 - 1e-6)
+        told += 1
+        if told == 2:
+            break
+    assert told

@@ -40,11 +40,13 @@ def cheapest(
     stop: Callable[[], bool],
     tell: Callable[[float], None],
     seconds: float = inf,
+    more: Callable[[], bool] = lambda: True,
 ) -> tuple[CheapestCover, CoverCertificate | None]:
     """Find the cheapest cover in a process of its own; ``arcs`` takes what is solved there.
 
     Otherwise as :meth:`~.paths.SegmentArcs.cheapest`. With it comes the proof of a bound that is
-    higher than its value, if one was found; in ``seconds``, of which its check takes few.
+    higher than its value, if one was found; in ``seconds``, of which its check takes few, and
+    while ``more`` is wanted than that value.
     """
     listed = arcs.listed
     found = CheapestCover(cover=(), value=0.0, exact=False)
@@ -55,7 +57,7 @@ def cheapest(
         listed.objective,
         listed.family,
         seconds,
-        stop=stop,
+        stop=lambda: stop() or (found.exact and not more()),
         library="highspy",
     )
     for found, solved, runs, better in news:

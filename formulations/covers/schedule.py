@@ -38,6 +38,9 @@ _FEW = 200
 _QUICK, _ROUGH = 6_000, 0.02
 """Steps of a uniform cover that is scheduled first, and the gap at which it is good enough:
 ResNet-50 in 8 bands takes 10 s."""
+_STEP_S = 5e-4
+"""Seconds that a step takes to schedule, to the gap that tells how good a cover is: where that is
+much of what is left, a rougher schedule of all steps is better than one that is cut short."""
 _LONG = 200
 """Operations of a segment whose program takes too long to choose among uniform covers: those of a
 Transformer with 689 take 11 s."""
@@ -99,6 +102,7 @@ class _Search:
         self.arcs: SegmentArcs | None = None
         self.named: Cover = ()
         self.proof: CoverCertificate | None = None
+        self.searched = np.inf
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self.rate = 0.0
         self.few = False
@@ -116,6 +120,7 @@ class _Search:
             bounding = Thread(target=self._bound, args=(self.stop,), name="bound")
             bounding.start()
             self._search(max(1, request.threads - 1))
+            self.searched = monotonic()
             bounding.join()
         else:
             since, left = monotonic(), request.remaining_s()
@@ -138,6 +143,11 @@ class _Search:
         spent = monotonic() - self.request.started
         return self.request.stop() or spent > self.end or self.gap <= self.request.tolerance
 
+    def _raises(self) -> bool:
+        """Return whether the bound is raised on: no longer than the search of covers took."""
+        started = self.request.started
+        return monotonic() - started < 2 * (self.searched - started)
+
     @property
     def gap(self) -> float:
         """Relative distance of the best schedule to the bound."""
@@ -158,7 +168,7 @@ class _Search:
                 found = self.arcs.cheapest(stop, 1, tell)
             else:
                 found, self.proof = bounding.cheapest(
-                    self.arcs, stop, tell, self.request.time_limit_s
+                    self.arcs, stop, tell, self.request.time_limit_s, self._raises
                 )
         except InfeasibleError:  # which the search says
             return
@@ -236,6 +246,8 @@ class _Search:
         steps = _steps(cover)
         if self.best is not None and self.rate * steps > left:
             return
+        if _STEP_S * steps > left / 2:
+            gap = max(gap, _ROUGH)
         self.tried[cover] = None
         instance, _ = self.listing.instance(cover)
         since = monotonic()

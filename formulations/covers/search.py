@@ -100,7 +100,7 @@ class CoverSearch:
     def covers(self) -> Iterator[Cover]:
         """Yield the best cover at each weight, or the best so far where that takes long."""
         slice_s, natural = _SLICE_S, True
-        while natural or not self.exact:
+        while True:
             self.exact = True
             for share in _WEIGHTS[:2] if natural else _WEIGHTS:
                 for priced in (False, True):
@@ -113,6 +113,8 @@ class CoverSearch:
                     self._guess(cover)
                 if cover:
                     yield cover
+            if self.exact and not natural:
+                return
             slice_s, natural = slice_s * (1 if natural else 2), False
 
     def _converged(

@@ -189,6 +189,25 @@ def test_the_list_as_given_comes_first_with_its_bound() -> None:
     assert any(each.certified for each in news[:first])
 
 
+def test_covers_are_searched_between_natural_borders_then_between_all() -> None:
+    instance = tight(mlp())
+    assert instance.listed is not None
+    listing = instance.listed(instance.machine)
+    assert isinstance(listing, Listing)
+    listed = Listed(listing, MAKESPAN)
+    search = CoverSearch(SegmentArcs(listed, listed.capacity), bool)
+    covers = list(search.covers())
+    assert search.exact
+    assert len(covers) == 6
+    natural = {0, *listed.borders, listed.count}
+    assert len(natural) <= listed.count
+    assert all(each.begin in natural for cover in covers[:2] for each in cover)
+    # At the last weight, that of the bound, none of all covers is better.
+    least = search.held.cheapest(lambda: False).value
+    values = [sum(search.held.solved[each].value for each in cover) for cover in covers]
+    assert values[-1] <= 1.05 * least
+
+
 def test_the_estimate_of_a_cover_is_between_its_two_values() -> None:
     instance = lowered(mlp(), "64KiB")
     assert instance.listed is not None

@@ -14,69 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
-from formulations.covers.listed import READ, REST, Listed
+from formulations.covers.listed import READ, REST
+from formulations.covers.rows import SegmentRows
 from formulations.covers.steps import Amounts, UseTable
-from formulations.solver.program import Floats, ProgramBuilder
-from spmopt.core.listing import Segment
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 
 Columns = tuple[Ints, Ints, Ints]
 """Groups of columns, by number, their classes, and the columns."""
 UPPER = (-np.inf, 0.0)
-
-
-class SegmentRows(Protocol):
-    """What the rows at the ends need of a segment's program, which makes them.
-
-    Attributes
-    ----------
-    counts
-        How many pieces each class has.
-    steps, width
-        Steps of a class, and of all classes.
-    """
-
-    listed: Listed
-    segment: Segment
-    held: float
-    handed: bool
-    counts: list[int]
-    pieces: int
-    steps: int
-    width: int
-    builder: ProgramBuilder
-    into: Amounts
-    out: Amounts
-    room: Amounts
-
-    def group(self, tensor: int) -> int:
-        """Return what a tensor is handed over with."""
-        ...
-
-    def at(self, number: int) -> Ints:
-        """Return the places of the steps of a class among those of all."""
-        ...
-
-    def columns(
-        self, where: Bools | int, upper: Floats | float, lower: Floats | float = 0.0
-    ) -> Ints:
-        """Add quantities of bytes; -1 where there are none."""
-        ...
-
-    def rows(
-        self,
-        kind: str,
-        where: Bools | int,
-        sides: tuple[Floats | float, Floats | float],
-        owners: list[list[int]] | None = None,
-        number: int | None = None,
-    ) -> Ints:
-        """Add rows of bytes, by name."""
-        ...
 
 
 class Borders:

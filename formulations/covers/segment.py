@@ -19,9 +19,10 @@ import numpy as np
 
 from formulations.covers.borders import Borders, Inner
 from formulations.covers.listed import REST, Listed, Use
+from formulations.covers.rows import SegmentRows
 from formulations.covers.steps import Amounts, Spans, UseTable
 from formulations.solver.highs import Repeated, solve
-from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult, SolverStatus
+from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
 from spmopt.core.listing import Row, Segment
 from spmopt.core.table import Bools, Ints
 
@@ -68,7 +69,7 @@ def classes(pieces: int, *, fine: bool) -> list[int]:
     return [1, 1] if pieces == 2 else [1, pieces - 2, 1]
 
 
-class SegmentProgram:
+class SegmentProgram(SegmentRows):
     """The program of a segment.
 
     Parameters
@@ -95,21 +96,14 @@ class SegmentProgram:
         fine: bool = False,
         inner: bool = False,
     ) -> None:
-        self.listed, self.segment, self.held, self.handed = listed, segment, held, handed
-        self.pieces, self.steps = segment.pieces, segment.end - segment.begin
-        self.counts = classes(self.pieces, fine=fine)
-        self.unit = max(listed.capacity / 64, 1.0)
+        super().__init__(listed, segment, held, classes(segment.pieces, fine=fine), handed=handed)
         objective = listed.objective
         prices = (float(objective.cycle) / listed.bytes_per_cycle, float(objective.dram_in_byte))
         # In joules a byte's price is below the solver's tolerance.
         self.price = max(*prices, float(objective.dram_out_byte)) or 1.0
-        self.builder, self.width = ProgramBuilder(), self.steps * len(self.counts)
-        self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
         self.serial_in, self.serial_out = Amounts(), Amounts()
         self.constant_in, self.constant_out = np.zeros((2, self.width))
-        self._names: list[tuple[Ints, str, list[list[int]], int | None]] = []
         self._times: dict[str, float] = {}
-        self._sides: list[tuple[Ints, bool, bool]] = []
         self._alike: dict[int, list[int]] = {}
         self.inner = inner
         self.ends = Inner(self) if inner else Borders(self)
@@ -122,14 +116,6 @@ class SegmentProgram:
             self._whole(self._table(uses[True]))
         self.ends.close()
         self._time = self._durations()
-
-    def group(self, tensor: int) -> int:
-        """Return what a tensor is handed over with."""
-        return self.listed.groups[tensor] if self.handed else REST
-
-    def at(self, number: int) -> Ints:
-        """Return the places of the steps of a class among those of all."""
-        return number * self.steps + np.arange(self.steps)
 
     def _uses(self) -> tuple[dict[int, list[tuple[int, Use]]], ...]:
         """Return how tensors that are cut, and others, are used; of those used alike only one.
@@ -263,34 +249,6 @@ class SegmentProgram:
             for row in timed:
                 found[row] *= min(1.0, cycle * _LESS / max(total, 1e-300))
         return found
-
-    def columns(
-        self, where: Bools | int, upper: Floats | float, lower: Floats | float = 0.0
-    ) -> Ints:
-        """Add quantities of bytes; -1 where there are none."""
-        return self.builder.columns(where, lower=lower / self.unit, upper=upper / self.unit)
-
-    def rows(
-        self,
-        kind: str,
-        where: Bools | int,
-        sides: tuple[Floats | float, Floats | float],
-        owners: list[list[int]] | None = None,
-        number: int | None = None,
-    ) -> Ints:
-        """Add rows of bytes, by the names that the verifier has for them.
-
-        A name is the kind, what owns the row (tensors or groups, by the first axis), the number of
-        the class, and the places along the other axes; of a single row the kind alone. Rows without
-        a kind are the program's own.
-        """
-        lower, upper = sides
-        rows = self.builder.rows(where, lower / self.unit, upper / self.unit)
-        if kind:
-            self._names.append((rows, kind, owners or [], number))
-        some = rows[rows >= 0]
-        self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
-        return rows
 
     def _owners(self, uses: UseTable) -> list[list[int]]:
         return [self._alike[tensor] for tensor in uses.tensors]

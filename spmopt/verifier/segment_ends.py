@@ -281,6 +281,7 @@ class Ends:
                 terms += minus([old])
                 dirty.setdefault(group, []).append(old)
                 sources = [q for n in range(len(self.counts)) for q in self.stays[group, n]]
+                sources += self._whole["rest"].get(group, [])
                 sources += self.through.get(group, [])
                 row(("old", group), [old, *minus(sources)], None, 0)
             row(("owed", group), terms, None, 0)

@@ -166,6 +166,55 @@ def test_a_weight_that_is_used_again_is_loaded_once(monkeypatch: pytest.MonkeyPa
     assert totals_of(listed, certificate, [whole]) > [4.0]
 
 
+@pytest.mark.parametrize("fine", [False, True])
+def test_what_is_found_newer_and_whole_to_each_piece_may_be_handed_on_so(*, fine: bool) -> None:
+    """One operation writes ``w``, which stays; two pieces of the next read it, and the last does.
+
+    Whatever a byte is worth that is newer, none is stored: 4 bytes of ``x`` come, and that is all.
+    """
+    operations = [
+        ListedOperation(name="write", reads=(), writes=(1,)),
+        ListedOperation(name="both", reads=(0, 1), writes=(), cut=frozenset({0})),
+        ListedOperation(name="read", reads=(1,), writes=()),
+    ]
+    for operation in operations:
+        streamed = (Operand(),) * len(operation.uses(0))
+        mode = Mode(compute_cycles=0, operands=streamed)
+        operation.modes.update(
+            {k: PieceModes(mode, mode) for k in (1, 2)[: 1 + bool(operation.cut)]}
+        )
+    # Whole it does not fit.
+    whole = replace(mode, operands=(Operand(),) * 2, scratch_bytes=100)
+    operations[1].modes[1] = PieceModes(whole, whole)
+    listed = replace(
+        random_listing(600),
+        tensors=(
+            Tensor(name="x", size_bytes=4, in_dram=True, keep=False),
+            Tensor(name="w", size_bytes=4, in_dram=False, keep=False),
+        ),
+        operations=tuple(operations),
+        batch=2,
+    )
+    objective = objective_named("traffic", listed.machine)
+    figures = Listed(listed, objective)
+    handed = {(1, 1): (0, 2**BITS), (1, READ): (2**BITS, 0), (2, 1): (0, 0)}
+    cover = tuple(Segment(begin=at, end=at + 1, pieces=1 + at % 2) for at in range(3))
+    agreed = {each: priced(figures, each, handed, fine=fine)[1] for each in cover}
+    certificate = CoverCertificate(
+        family=figures.family,
+        objective=objective,
+        bits=BITS,
+        prices={},
+        handed=handed,
+        agreed=agreed,
+        fine=fine,
+    )
+    value = relaxed(listed, cover, objective)
+    assert value == pytest.approx((4.0, 4.0))
+    assert totals_of(listed, certificate, [cover]) == pytest.approx([4.0])
+    assert cover_bound(listed, certificate) <= 4
+
+
 def example() -> tuple[Listing, CoverCertificate]:
     """Return a listing, and a certificate of it with prices of borders and of rows."""
     for seed in range(600, 700):

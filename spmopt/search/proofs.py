@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spmopt.core.banded import Banded
 from spmopt.core.instance import Instance
 from spmopt.core.listing import Listing
 from spmopt.core.machine import Machine
@@ -129,10 +130,11 @@ def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
 def least_of_covers(instance: Instance, listing: Listing) -> Least:
     """Bound every legal schedule of every cover of the listing of ``instance``.
 
-    Each operation computes in some number of pieces, and no fewer cycles than in that which takes
-    the fewest; what is read first comes in once, whole or in parts, and what is kept goes out.
+    Each operation computes in some number of pieces, bands of rows among them, and no fewer cycles
+    than in that which takes the fewest; what is read first comes in once, whole or in parts, and
+    what is kept goes out.
     """
-    once = least_of(instance)
+    once, banded = least_of(instance), Banded(listing, listing.family().bands).listing
     busiest = once.in_bytes + once.out_bytes
     if instance.machine.duplex:
         busiest = max(once.in_bytes, once.out_bytes)
@@ -143,7 +145,7 @@ def least_of_covers(instance: Instance, listing: Listing) -> Least:
                 figure(modes.first) + (pieces - 1) * figure(modes.later)
                 for pieces, modes in operation.modes.items()
             )
-            for operation in listing.operations
+            for operation in banded.operations
         )
 
     computing = Fraction(least(lambda mode: mode.compute_cycles))

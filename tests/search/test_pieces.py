@@ -9,7 +9,9 @@ import pytest
 from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Listing
+from spmopt.core.listing import Listing, Segment, whole
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.listing import listing
 from spmopt.hardware.machines import load_machine
 from spmopt.search.evaluation import LEAST, evaluate
 from spmopt.search.figures import Spent
@@ -65,9 +67,9 @@ def test_what_any_cover_takes_at_least_is_no_more_than_one_takes(objective: str)
     for point in setup.space.points():
         instance = setup.space.candidate(point).instance(ALEXNET)
         assert instance.listed is not None
-        listing = instance.listed(instance.machine)
-        assert isinstance(listing, Listing)
-        least = least_of_covers(instance, listing).spent(instance.machine)
+        listed = instance.listed(instance.machine)
+        assert isinstance(listed, Listing)
+        least = least_of_covers(instance, listed).spent(instance.machine)
         request = SolveOptions(objective=objective, time_limit_s=1.0).request(instance)
         totals = solve(instance, "pieces", request).totals
         assert totals is not None
@@ -75,6 +77,21 @@ def test_what_any_cover_takes_at_least_is_no_more_than_one_takes(objective: str)
         assert least.time_s <= spent.time_s
         assert least.energy_j <= spent.energy_j
         assert least.traffic_bytes <= spent.traffic_bytes
+
+
+def test_what_bands_of_rows_take_counts_in_it() -> None:
+    """Of this one convolution two bands read fewer bytes from the scratchpad than it does whole."""
+    b = GraphBuilder("convolution")
+    x, w = b.input("x", (1, 4, 8, 8)), b.weight("w", (4, 4, 3, 3))
+    graph = b.finish([b.add("Conv", [x, w], name="y", pads=(1, 1, 1, 1))])
+    found = listing(graph, load_machine("rtx2080ti", {"spm": "2KB", "page": "16B"}))
+    read = dict[int, int]()
+    for bands in (1, 2, 4):
+        instance, _ = found.instance((Segment(begin=0, end=1, bands=bands),))
+        read[bands] = sum(each.modes[0].spm_read_bytes for each in instance.operations)
+    assert read[2] < read[1]
+    least = least_of_covers(found.instance(whole(found))[0], found)
+    assert least.spm_read_bytes == min(read.values())
 
 
 def test_prices_of_a_cover_say_nothing_of_other_machines() -> None:

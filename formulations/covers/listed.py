@@ -129,8 +129,8 @@ class Listed:
         if known is not None:
             return known
         operation = self.listing.operations[at]
-        modes = operation.modes[pieces]
-        later = dict(zip(operation.uses(1), modes.later.operands, strict=True))
+        each = operation.operands(pieces)
+        first, later = each[0], each[-1]
         found = tuple(
             Use(
                 tensor=tensor,
@@ -141,7 +141,7 @@ class Listed:
                 passes=min(operand.passes, later[tensor].passes),
                 stationary=operand.stationary and later[tensor].stationary,
             )
-            for tensor, operand in zip(operation.uses(0), modes.first.operands, strict=True)
+            for tensor, operand in first.items()
         )
         self._uses[at, pieces] = found
         return found
@@ -211,15 +211,22 @@ class Listed:
     def apart(self) -> list[int]:
         """Of each operation: the last before that no segment of several pieces has with it; or -1.
 
-        One sums up what the other reads, or both write the same sum anew.
+        One sums up what the other reads, or both write the same sum anew, or one cuts what is whole
+        to each piece of the other.
         """
         found, summed, read = list[int](), dict[int, int](), dict[int, int]()
+        cut, whole = dict[int, int](), dict[int, int]()
         for at, operation in enumerate(self.listing.operations):
             reads = [t for t in operation.reads if t not in operation.sums]
             anew = [t for t in operation.sums if t not in operation.reads]
             before = [summed.get(t, -1) for t in (*anew, *reads)]
             before += [read.get(t, -1) for t in operation.sums]
+            others = set(operation.uses(0)) - operation.cut
+            before += [whole.get(t, -1) for t in operation.cut]
+            before += [cut.get(t, -1) for t in others]
             found.append(max(before, default=-1))
+            cut |= dict.fromkeys(operation.cut, at)
+            whole |= dict.fromkeys(others, at)
             summed |= dict.fromkeys(operation.sums, at)
             read |= dict.fromkeys(reads, at)
         return found

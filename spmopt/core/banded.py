@@ -188,6 +188,7 @@ class Skews:
         self.borders: list[list[Borders]] = []
         self._made: dict[int, Ints] = {}
         self._used: dict[int, int] = {}
+        self._cut: dict[tuple[int, bool], int] = {}
         alive = np.zeros(count, bool)
         for at, operation in enumerate(operations):
             alive[at] = True
@@ -204,12 +205,15 @@ class Skews:
                 self.reach[begin] = at
             self.borders.append(found)
             self._used |= dict.fromkeys((*operation.reads, *operation.writes), at)
+            self._cut |= {(t, t in operation.cut): at for t in operation.uses(0)}
 
     def _table(self, at: int, operation: ListedOperation, rows: Rows) -> tuple[Ints, Bools]:
         """Return borders (at + 1, bands + 1) by begin, and where nothing is in their way."""
         can = np.ones(at + 1, bool)
         for t in operation.writes:
             can[: self._used.get(t, -1) + 1] = False
+        for t in operation.uses(0):  # what one cuts along the batch is whole to none
+            can[: self._cut.get((t, t not in operation.cut), -1) + 1] = False
         ends = np.full((at + 1, self.bands - 1), _FAR)
         for t in operation.reads:
             made = self._made.get(t)

@@ -148,8 +148,8 @@ class Listing:
                 return f"{where}: is in {segment.bands} bands of rows"
             inner = self.operations[segment.begin : segment.end]
             products = sum(each.is_product for each in inner)
-            if segment.pieces > 1 and not family.takes(products):
-                return f"{where}: has {products} matrix products in {segment.pieces} pieces"
+            if segment.count > 1 and not family.takes(products):
+                return f"{where}: has {products} matrix products in {segment.count} pieces"
         return ""
 
     def require(self, cover: Cover) -> None:
@@ -174,14 +174,26 @@ class Listing:
         """Say why a segment cannot be computed in its pieces; nothing if it can.
 
         What its operations sum up over the batch, no other of them may touch: it is complete
-        after the last piece only. One may write it anew, before the others. Bands of rows are those
+        after the last piece only. One may write it anew, before the others. What one of them cuts
+        is whole to none: only pieces before would have written it. Bands of rows are those
         of single pieces of the batch, and sum up nothing.
         """
         if segment.pieces == segment.bands == 1:
             return ""
         if segment.bands > 1:
-            return self._obstacle_of_bands(segment)
-        return self._obstacle_of_pieces(segment)
+            return self._obstacle_of_bands(segment) or self._obstacle_of_cuts(segment)
+        return self._obstacle_of_pieces(segment) or self._obstacle_of_cuts(segment)
+
+    def _obstacle_of_cuts(self, segment: Segment) -> str:
+        cut: set[int] = set()
+        whole: set[int] = set()
+        for operation in self.operations[segment.begin : segment.end]:
+            cut |= operation.cut
+            whole.update(t for t in operation.uses(0) if t not in operation.cut)
+            if cut & whole:
+                name = self.tensors[min(cut & whole)].name
+                return f"{operation.name}: {name} is cut in the segment, and whole to each piece"
+        return ""
 
     def _obstacle_of_pieces(self, segment: Segment) -> str:
         if self.batch % segment.pieces:
@@ -232,16 +244,18 @@ class Listing:
         if modes is None:
             return False
         needed = list[int]()
-        for piece, mode in enumerate((modes.first, modes.later)):
+        for mode, operands in zip(
+            (modes.first, modes.later), operation.operands(pieces), strict=False
+        ):
             kept = sum(
                 self.tensors[t].size_bytes // (pieces if t in operation.cut else 1)
-                for t, operand in zip(operation.uses(piece), mode.operands, strict=True)
+                for t, operand in operands.items()
                 if operand.stationary
             )
             needed.append(kept + machine.pages(mode.scratch_bytes) * machine.page_bytes)
         free = machine.spm_pages * machine.page_bytes
         if pieces > self.batch:
-            return needed[0] + (pieces - 1) * needed[1] <= pieces * free
+            return needed[0] + (pieces - 1) * needed[-1] <= pieces * free
         return max(needed) <= free
 
     def uniform(self, pieces: int, family: Family | None = None, *, bands: int = 1) -> Cover:

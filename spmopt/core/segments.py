@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from spmopt.core.errors import InputError
-from spmopt.core.operation import Mode
+from spmopt.core.operation import Mode, Operand
 from spmopt.core.windows import Rows
 
 
@@ -105,3 +105,15 @@ class ListedOperation:
         """Return what a piece reads: from the second one on, its sums too."""
         more = (t for t in self.writes if piece and t in self.sums and t not in self.reads)
         return self.reads + tuple(more)
+
+    def operands(self, pieces: int) -> tuple[dict[int, Operand], ...]:
+        """Return the operands of the first of some pieces, and of the others, by tensor.
+
+        A sum that is begun anew is read by the others only, so that it stands elsewhere in theirs;
+        of one piece there are no others, and its mode says nothing of them.
+        """
+        modes = self.modes[pieces]
+        both = ((0, modes.first), (1, modes.later))[: min(pieces, 2)]
+        return tuple(
+            dict(zip(self.uses(piece), mode.operands, strict=True)) for piece, mode in both
+        )

@@ -221,13 +221,17 @@ class CoverPath:
     def _barriers(self) -> list[int]:
         """Return, of each operation, the last before whose pieces it cannot follow; -1 if none.
 
-        What one of both sums up over the pieces the other reads, or writes anew.
+        What one of both sums up over the pieces the other reads, or writes anew; or what one cuts
+        is whole to each piece of the other.
         """
         sums, read = dict[int, int](), dict[int, int]()
+        cut, whole = dict[int, int](), dict[int, int]()
         found = list[int]()
         for at, operation in enumerate(self.listing.operations):
             barrier = -1
             for t in operation.uses(0):
+                mine, other = (cut, whole) if t in operation.cut else (whole, cut)
+                barrier, mine[t] = max(barrier, other.get(t, -1)), at
                 if t in operation.sums:
                     barrier = max(barrier, read.get(t, -1))
                     anew = t not in operation.reads

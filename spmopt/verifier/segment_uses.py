@@ -43,9 +43,8 @@ def uses_of(liveness: Liveness, segment: Segment) -> list[tuple[int, bool, list[
     whole: dict[int, bool] = {}
     operations = liveness.listing.operations[segment.begin : segment.end]
     for step, operation in enumerate(operations):
-        modes = operation.modes[segment.pieces]
-        first = dict(zip(operation.uses(0), modes.first.operands, strict=True))
-        later = dict(zip(operation.uses(1), modes.later.operands, strict=True))
+        each = operation.operands(segment.pieces)
+        first, later = each[0], each[-1]
         for tensor, operand in first.items():
             whole[tensor] = segment.pieces > 1 and tensor not in operation.cut
             use = SegmentUse(

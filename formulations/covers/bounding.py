@@ -18,8 +18,8 @@ from formulations.covers.listed import Listed
 from formulations.covers.paths import CheapestCover, SegmentArcs
 from formulations.covers.segment import SegmentValue
 from formulations.solver import apart
-from spmopt.core.listing import CoverCertificate, Family, Listing, Segment
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.listing import CoverCertificate, Family, Listing, Segment
 
 Values = dict[Segment, SegmentValue]
 News = tuple[CheapestCover, Values, Values, CoverCertificate | None]

@@ -12,8 +12,8 @@ from time import monotonic
 
 from formulations.covers.listed import Listed
 from formulations.covers.segment import SegmentProgram
-from spmopt.core.listing import BorderCost, Cover, Family, Listing, Segment
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.listing import BorderCost, Cover, Family, Listing, Segment
 
 
 def border_costs(

@@ -15,8 +15,8 @@ from typing import Protocol, cast
 import numpy as np
 
 from spmopt.analysis.steps import StepFigures
-from spmopt.core.listing import BorderCost, Cover, Family, Listing, Pieces, Segment
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.listing import BorderCost, Cover, Family, Listing, Pieces, Segment
 
 _COSTS = "formulations.covers.changes", "border_costs"
 _LIMIT_S = 5.0

@@ -17,8 +17,8 @@ from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 if TYPE_CHECKING:
     from spmopt.audit import Audit
     from spmopt.core.instance import Instance
-    from spmopt.core.listing import Segment
     from spmopt.core.objective import Objective
+    from spmopt.core.pieces.listing import Segment
     from spmopt.core.result import Result
     from spmopt.core.schedule import Schedule
     from spmopt.core.scheduler import Policy

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from spmopt.analysis.segments import SegmentFigures
-from spmopt.core.listing import BorderCost, Segment
 from spmopt.core.machine import Machine
+from spmopt.core.pieces.listing import BorderCost, Segment
 from spmopt.core.result import Result
 from spmopt.reporting.quantities import percent, share, si
 from spmopt.reporting.tables import Grid, Part

@@ -8,7 +8,7 @@ from fractions import Fraction
 from spmopt.audit import Audit
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Pieces
+from spmopt.core.pieces.listing import Pieces
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.reporting.headings import heading, spoken, standing, transfer_counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spmopt.core.listing import Listing, Segment
+from spmopt.core.pieces.listing import Listing, Segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Listing
+from spmopt.core.pieces.listing import Listing
 from spmopt.hardware.machines import load_machine
 from spmopt.search.evaluation import LEAST, evaluate
 from spmopt.search.figures import Spent

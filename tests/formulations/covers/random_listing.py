@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from spmopt.core.instance import Tensor
-from spmopt.core.listing import Cover, ListedOperation, Listing, PieceModes, Segment
 from spmopt.core.machine import Machine
 from spmopt.core.operation import Mode, Operand
+from spmopt.core.pieces.listing import Cover, ListedOperation, Listing, PieceModes, Segment
 
 BATCH = 4
 

@@ -13,7 +13,9 @@ import pytest
 from formulations.covers.listed import Listed
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Tensor
-from spmopt.core.listing import (
+from spmopt.core.objective import objective_named
+from spmopt.core.operation import Mode, Operand
+from spmopt.core.pieces.listing import (
     Cover,
     CoverCertificate,
     ListedOperation,
@@ -22,8 +24,6 @@ from spmopt.core.listing import (
     Row,
     Segment,
 )
-from spmopt.core.objective import objective_named
-from spmopt.core.operation import Mode, Operand
 from spmopt.core.table import Ints
 from spmopt.verifier.border_credit import BorderCredit
 from spmopt.verifier.cover_bound import CoverPath, cover_bound

@@ -2,12 +2,12 @@
 
 A *segment* is a run of operations that is computed depth first in equal pieces of the batch: piece
 0 through all of its operations, then piece 1, and so on. Where each piece is one of the whole
-batch, an image, it may be cut once more, into bands of rows (:mod:`spmopt.core.bands`): band 0 of
-piece 0 through all operations, then band 1, and so on to the last band of the last piece. A *cover*
-cuts the listing into segments. Tensors that a segment cuts are in as many parts as the finest
-segment that uses them needs; a coarser one uses several parts at once. What an operation sums up
-over the batch (gradients of weights, statistics) is written by its first piece and updated in place
-by the others.
+batch, an image, it may be cut once more, into bands of rows
+(:mod:`spmopt.core.pieces.band_borders`): band 0 of piece 0 through all operations, then band 1, and
+so on to the last band of the last piece. A *cover* cuts the listing into segments. Tensors that a
+segment cuts are in as many parts as the finest segment that uses them needs; a coarser one uses
+several parts at once. What an operation sums up over the batch (gradients of weights, statistics)
+is written by its first piece and updated in place by the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from spmopt.core.bands import borders
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance, Tensor
@@ -24,9 +23,10 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
 from spmopt.core.order import hazards
-from spmopt.core.parts import Parts
-from spmopt.core.segments import Cover, ListedOperation, Origin, PieceModes, Segment
-from spmopt.core.windows import Borders
+from spmopt.core.pieces.band_borders import borders
+from spmopt.core.pieces.parts import Parts
+from spmopt.core.pieces.row_windows import Borders
+from spmopt.core.pieces.segments import Cover, ListedOperation, Origin, PieceModes, Segment
 
 __all__ = [
     "BANDS",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from spmopt.core.errors import InputError
 from spmopt.core.operation import Mode
-from spmopt.core.windows import Rows
+from spmopt.core.pieces.row_windows import Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

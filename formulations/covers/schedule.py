@@ -19,7 +19,7 @@ import numpy as np
 from formulations.covers import bounding
 from formulations.covers.enumeration import by_value
 from formulations.covers.listed import Listed
-from formulations.covers.moves import neighbors
+from formulations.covers.neighbors import neighbors
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.search import CoverSearch
 from formulations.residency import page

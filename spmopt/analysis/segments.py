@@ -2,7 +2,7 @@
 
 A segment ends where it must, because what follows cannot be computed in its pieces, or because of
 cost: what it would cost to go on, or to move the border, is an estimate by the values of segments
-(:mod:`formulations.covers.changes`), which are no schedules and no bounds.
+(:mod:`formulations.covers.border_costs`), which are no schedules and no bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spmopt.analysis.steps import StepFigures
 from spmopt.core.objective import Objective
 from spmopt.core.pieces.listing import BorderCost, Cover, Family, Listing, Pieces, Segment
 
-_COSTS = "formulations.covers.changes", "border_costs"
+_COSTS = "formulations.covers.border_costs", "border_costs"
 _LIMIT_S = 5.0
 """For all estimates."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from formulations.covers.changes import border_costs
+from formulations.covers.border_costs import border_costs
 from formulations.covers.listed import Listed
 from formulations.covers.segment import SegmentProgram
 from spmopt.analysis.explanation import Explanation

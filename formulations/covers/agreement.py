@@ -23,7 +23,8 @@ from formulations.covers.paths import SegmentArcs, shortest_path
 from formulations.covers.planes import Planes
 from formulations.covers.segment import SegmentValue
 from formulations.solver.program import Floats
-from spmopt.core.pieces.listing import Cover, CoverCertificate, Segment
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.table import Ints
 
 _SOLVERS = 600_000

@@ -10,7 +10,8 @@ from formulations.covers.listed import READ, REST, Listed
 from formulations.covers.segment import OPTIONS, SegmentProgram
 from formulations.solver.highs import Repeated
 from formulations.solver.program import Floats, SolverResult
-from spmopt.core.pieces.listing import Row, Segment
+from spmopt.core.pieces.certificate import Row
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Ints
 
 _PRIMAL = 4

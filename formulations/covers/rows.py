@@ -7,7 +7,7 @@ import numpy as np
 from formulations.covers.listed import REST, Listed
 from formulations.covers.steps import Amounts
 from formulations.solver.program import Floats, ProgramBuilder
-from spmopt.core.pieces.listing import Segment
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Bools, Ints
 
 

@@ -26,15 +26,10 @@ from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.pieces.listing import (
-    Cover,
-    CoverCertificate,
-    Family,
-    Listing,
-    Pieces,
-    listing_of,
-    whole,
-)
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
+from spmopt.core.pieces.segments import Cover
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request

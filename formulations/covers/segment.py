@@ -23,7 +23,8 @@ from formulations.covers.rows import SegmentRows
 from formulations.covers.steps import Amounts, Spans, UseTable
 from formulations.solver.highs import Repeated, solve
 from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
-from spmopt.core.pieces.listing import Row, Segment
+from spmopt.core.pieces.certificate import Row
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Bools, Ints
 
 _OF_TIME = ("moves", "reads", "writes", "waits")

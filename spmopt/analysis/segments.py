@@ -16,7 +16,9 @@ import numpy as np
 
 from spmopt.analysis.steps import StepFigures
 from spmopt.core.objective import Objective
-from spmopt.core.pieces.listing import BorderCost, Cover, Family, Listing, Pieces, Segment
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing, Pieces
+from spmopt.core.pieces.segments import BorderCost, Cover, Segment
 
 _COSTS = "formulations.covers.border_costs", "border_costs"
 _LIMIT_S = 5.0

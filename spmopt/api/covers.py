@@ -12,7 +12,8 @@ from spmopt.core.errors import InputError, unknown
 if TYPE_CHECKING:
     from spmopt.core.instance import Instance
     from spmopt.core.objective import Objective
-    from spmopt.core.pieces.listing import Pieces, Segment
+    from spmopt.core.pieces.listing import Pieces
+    from spmopt.core.pieces.segments import Segment
     from spmopt.core.result import Result
     from spmopt.core.scheduler import Policy, Request
     from spmopt.schedulers.registry import SchedulerEntry
@@ -46,7 +47,7 @@ def usual_pieces(instance: Instance, objective: str | Objective) -> tuple[str, s
 
 def require_pieces(pieces: str | None) -> None:
     """Raise :class:`InputError` unless ``pieces`` names covers."""
-    from spmopt.core.pieces.listing import FAMILIES
+    from spmopt.core.pieces.family import FAMILIES
 
     if pieces is not None and pieces not in FAMILIES:
         raise unknown("choice for pieces", pieces, FAMILIES)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spmopt.audit import Audit
     from spmopt.core.instance import Instance
     from spmopt.core.objective import Objective
-    from spmopt.core.pieces.listing import Segment
+    from spmopt.core.pieces.segments import Segment
     from spmopt.core.result import Result
     from spmopt.core.schedule import Schedule
     from spmopt.core.scheduler import Policy

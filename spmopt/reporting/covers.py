@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spmopt.core.pieces.listing import Cover, Pieces
+from spmopt.core.pieces.listing import Pieces
+from spmopt.core.pieces.segments import Cover
 from spmopt.core.result import Result, Status, is_optimal
 
 LISTED, BEST, GIVEN = "list as given", "best cover found", "given cover"

@@ -7,7 +7,7 @@ from math import isfinite
 
 from spmopt.analysis.segments import SegmentFigures
 from spmopt.core.machine import Machine
-from spmopt.core.pieces.listing import BorderCost, Segment
+from spmopt.core.pieces.segments import BorderCost, Segment
 from spmopt.core.result import Result
 from spmopt.reporting.quantities import percent, share, si
 from spmopt.reporting.tables import Grid, Part

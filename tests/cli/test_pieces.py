@@ -9,7 +9,7 @@ import pytest
 import spmopt
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.pieces.listing import Segment
+from spmopt.core.pieces.segments import Segment
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 

@@ -10,7 +10,7 @@ from formulations.covers.segment import SegmentProgram
 from spmopt.analysis.explanation import Explanation
 from spmopt.api.analyses import explain
 from spmopt.api.scheduling import Solution
-from spmopt.core.pieces.listing import Segment
+from spmopt.core.pieces.segments import Segment
 from tests.in_pieces import perceptron
 
 

@@ -10,7 +10,8 @@ from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN
-from spmopt.core.pieces.listing import Listing, Origin, Segment
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Origin, Segment
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes, same_leading

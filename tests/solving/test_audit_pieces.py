@@ -12,7 +12,9 @@ from spmopt.audit import Audit, audit, restored
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY
-from spmopt.core.pieces.listing import CoverCertificate, Pieces, Row, Segment
+from spmopt.core.pieces.certificate import CoverCertificate, Row
+from spmopt.core.pieces.listing import Pieces
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.graph.build import GraphBuilder

@@ -20,8 +20,9 @@ from itertools import pairwise
 import numpy as np
 
 from spmopt.core.operation import Mode, Operand
-from spmopt.core.pieces.listing import ListedOperation, Listing, PieceModes, Segment
+from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.row_windows import Borders, Rows, takes_rows
+from spmopt.core.pieces.segments import ListedOperation, PieceModes, Segment
 from spmopt.core.table import Bools, Ints
 
 _FAR = np.iinfo(np.int64).max

@@ -3,12 +3,57 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.covers.listed import REST, Listed
 from formulations.covers.steps import Amounts
 from formulations.solver.program import Floats, ProgramBuilder
+from spmopt.core.pieces.certificate import Row
 from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Bools, Ints
+
+OF_TIME = ("waits", "reads", "writes", "moves")
+"""Rows that say how long a step takes."""
+_LESS = 1 - 1e-12
+
+
+class NamedRows:
+    """The names that the verifier has for rows, and so for their prices.
+
+    Attributes
+    ----------
+    times
+        Of a kind of rows, how often it has what the verifier's has; once if missing.
+    """
+
+    def __init__(self, classes: int, steps: int, rate: int, cycle: float) -> None:
+        self.times: dict[str, float] = {}
+        self._classes, self._steps, self._rate, self._cycle = classes, steps, rate, cycle
+        self._names: list[tuple[NDArray[np.int32], str, list[list[int]], int | None]] = []
+
+    def add(self, rows: Ints, kind: str, owners: list[list[int]], number: int | None) -> None:
+        """Name rows; as :meth:`SegmentRows.rows`."""
+        self._names.append((rows.astype(np.int32), kind, owners, number))
+
+    def prices(self, dual: Floats) -> dict[Row, float]:
+        """Return the prices of rows by name; those of the time are legal together."""
+        found: dict[Row, float] = {}
+        for rows, kind, owners, number in self._names:
+            times = self.times.get(kind, 1.0)
+            where = () if number is None else (number,)
+            for place in np.argwhere((rows >= 0) & (dual[rows] != 0)).tolist():
+                price = float(dual[rows[tuple(place)]]) / times
+                if not owners:
+                    found[kind, *where, *(place if rows.ndim > 1 else [])] = price
+                for owner in owners[place[0]] if owners else ():
+                    found[kind, owner, *where, *place[1:]] = price
+        for number, step in np.ndindex(self._classes, self._steps):
+            timed: list[Row] = [(kind, number, step) for kind in OF_TIME]
+            timed = [row for row in timed if row in found]
+            total = self._rate * sum(found[row] for row in timed)
+            for row in timed:
+                found[row] *= min(1.0, self._cycle * _LESS / max(total, 1e-300))
+        return found
 
 
 class SegmentRows:
@@ -38,7 +83,8 @@ class SegmentRows:
         self.unit = max(listed.capacity / 64, 1.0)
         self.builder, self.width = ProgramBuilder(), self.steps * len(self.counts)
         self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
-        self._names: list[tuple[Ints, str, list[list[int]], int | None]] = []
+        rate, cycle = listed.listing.machine.dram_bytes_per_s, float(listed.objective.cycle)
+        self.named = NamedRows(len(counts), self.steps, rate, cycle)
         self._sides: list[tuple[Ints, bool, bool]] = []
 
     def group(self, tensor: int) -> int:
@@ -72,7 +118,7 @@ class SegmentRows:
         lower, upper = sides
         rows = self.builder.rows(where, lower / self.unit, upper / self.unit)
         if kind:
-            self._names.append((rows, kind, owners or [], number))
+            self.named.add(rows, kind, owners or [], number)
         some = rows[rows >= 0]
         self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
         return rows

@@ -19,7 +19,7 @@ import numpy as np
 
 from formulations.covers.borders import Borders, Inner
 from formulations.covers.listed import REST, Listed, Use
-from formulations.covers.rows import SegmentRows
+from formulations.covers.rows import OF_TIME, SegmentRows
 from formulations.covers.steps import Amounts, Spans, UseTable
 from formulations.solver.highs import Repeated, solve
 from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
@@ -27,10 +27,8 @@ from spmopt.core.pieces.certificate import Row
 from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Bools, Ints
 
-_OF_TIME = ("moves", "reads", "writes", "waits")
 _OF_TENSORS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums")
 """Rows that are of a tensor."""
-_LESS = 1 - 1e-12
 OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,
@@ -104,7 +102,6 @@ class SegmentProgram(SegmentRows):
         self.price = max(*prices, float(objective.dram_out_byte)) or 1.0
         self.serial_in, self.serial_out = Amounts(), Amounts()
         self.constant_in, self.constant_out = np.zeros((2, self.width))
-        self._times: dict[str, float] = {}
         self._alike: dict[int, list[int]] = {}
         self.inner = inner
         self.ends = Inner(self) if inner else Borders(self)
@@ -226,30 +223,17 @@ class SegmentProgram(SegmentRows):
         return moved
 
     def prices(self, answer: SolverResult) -> dict[Row, float]:
-        """Return the prices of rows, in objective units; those of the time are legal together."""
+        """Return the prices of rows, in objective units."""
+        return self.named.prices(self.row_dual(answer))
+
+    def row_dual(self, answer: SolverResult) -> Floats:
+        """Return the prices of rows by number, in objective units."""
         assert answer.row_dual is not None
-        dual = answer.row_dual * self.price
+        dual: Floats = answer.row_dual * self.price
         for rows, below, above in self._sides:
             # The solver's are of the wrong sign by its tolerance.
             dual[rows] = np.clip(dual[rows], 0.0 if below else None, 0.0 if above else None)
-        found: dict[Row, float] = {}
-        for rows, kind, owners, number in self._names:
-            times = self._times.get(kind, 1.0)
-            where = () if number is None else (number,)
-            for place in np.argwhere((rows >= 0) & (dual[rows] != 0)).tolist():
-                price = float(dual[rows[tuple(place)]]) / times
-                if not owners:
-                    found[kind, *where, *(place if rows.ndim > 1 else [])] = price
-                for owner in owners[place[0]] if owners else ():
-                    found[kind, owner, *where, *place[1:]] = price
-        machine, cycle = self.listed.listing.machine, float(self.listed.objective.cycle)
-        for number, step in np.ndindex(len(self.counts), self.steps):
-            timed: list[Row] = [(kind, number, step) for kind in _OF_TIME]
-            timed = [row for row in timed if row in found]
-            total = machine.dram_bytes_per_s * sum(found[row] for row in timed)
-            for row in timed:
-                found[row] *= min(1.0, cycle * _LESS / max(total, 1e-300))
-        return found
+        return dual
 
     def _owners(self, uses: UseTable) -> list[list[int]]:
         return [self._alike[tensor] for tensor in uses.tensors]
@@ -459,7 +443,7 @@ class SegmentProgram(SegmentRows):
     def _durations(self) -> Ints:
         """Rows of the room and of the time of each step; the columns of the time."""
         listed, builder, machine = self.listed, self.builder, self.listed.listing.machine
-        self._times = dict.fromkeys(_OF_TIME, float(machine.clock_hz))
+        self.named.times |= dict.fromkeys(OF_TIME, float(machine.clock_hz))
         free = listed.capacity * np.repeat(self.counts, self.steps)
         free = free - self._of_pieces(listed.scratch_of(self.pieces))
         self._add(self._by_step("room", (-np.inf, free)), 1.0, self.room)

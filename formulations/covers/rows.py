@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.covers.listed import REST, Listed
-from formulations.covers.steps import Amounts
+from formulations.covers.steps import Amounts, UseTable
 from formulations.solver.program import Floats, ProgramBuilder
 from spmopt.core.pieces.certificate import Row
 from spmopt.core.pieces.segments import Segment
@@ -72,6 +72,10 @@ class SegmentRows:
         Steps of a class, and of all classes.
     into, out, room
         What is moved in and out in each step, and what takes room.
+    serial_in, serial_out
+        What of it is moved before and after computing.
+    constant_in, constant_out
+        (width,) bytes that are moved if nothing is resident.
     """
 
     def __init__(
@@ -83,6 +87,8 @@ class SegmentRows:
         self.unit = max(listed.capacity / 64, 1.0)
         self.builder, self.width = ProgramBuilder(), self.steps * len(self.counts)
         self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
+        self.serial_in, self.serial_out = Amounts(), Amounts()
+        self.constant_in, self.constant_out = np.zeros((2, self.width))
         rate, cycle = listed.listing.machine.dram_bytes_per_s, float(listed.objective.cycle)
         self.named = NamedRows(len(counts), self.steps, rate, cycle)
         self._sides: list[tuple[Ints, bool, bool]] = []
@@ -122,3 +128,29 @@ class SegmentRows:
         some = rows[rows >= 0]
         self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
         return rows
+
+    def load(self, number: int, column: Ints, fixed: Bools) -> None:
+        """Load the bytes of a column in each step of a class, before computing where ``fixed``."""
+        self.into.add(self.at(number), column, 1.0)
+        self.serial_in.add(self.at(number), np.where(fixed, column, -1), 1.0)
+
+    def store(self, number: int, column: Ints, fixed: Bools) -> None:
+        """Store the bytes of a column in each step of a class, after computing where ``fixed``."""
+        self.out.add(self.at(number), column, 1.0)
+        self.serial_out.add(self.at(number), np.where(fixed, column, -1), 1.0)
+
+    def stream(
+        self,
+        uses: UseTable,
+        number: int,
+        resident: Ints,
+        moved: tuple[Floats, Floats],
+        share: float,
+    ) -> None:
+        """Move what is not resident, in and out so often, of so many times the size."""
+        used, steps = np.where(uses.used, resident, -1), self.at(number)
+        into, out = (np.where(uses.used, each, 0.0) for each in moved)
+        self.into.add(steps, used, -into)
+        self.out.add(steps, used, -out)
+        self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
+        self.constant_out[steps] += (out * uses.size * share).sum(axis=0)

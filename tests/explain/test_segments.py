@@ -87,7 +87,7 @@ def test_the_table_says_why() -> None:
     found = explain(Solution(stored), top=2)
     text = str(found)
     assert "Segments: " in text
-    assert "ends there because" in text
+    assert "why it ends there" in text
     assert "the list ends" in text
     record = found.record()["segments"]
     assert isinstance(record, list)

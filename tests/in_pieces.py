@@ -8,9 +8,10 @@ from functools import cache
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from spmopt.core.graph import Graph
-from spmopt.core.listing import Cover, Listing, Pieces
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
+from spmopt.core.pieces.listing import Listing, Pieces
+from spmopt.core.pieces.segments import Cover
 from spmopt.core.result import Status, is_optimal
 from spmopt.core.scheduler import Request
 from spmopt.graph.listing import listing

@@ -21,9 +21,11 @@ import numpy as np
 from formulations.covers.border_prices import BorderPrices, PricedSegment
 from formulations.covers.paths import SegmentArcs, shortest_path
 from formulations.covers.planes import Planes
+from formulations.covers.rows import NamedRows
 from formulations.covers.segment import SegmentValue
 from formulations.solver.program import Floats
-from spmopt.core.listing import Cover, CoverCertificate, Segment
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.table import Ints
 
 _SOLVERS = 600_000
@@ -36,6 +38,9 @@ _SAME = 5e-6
 """Of the bound: what a segment may cost more than is known before it is solved again."""
 _CLOSE = 1e-4
 """Relative gain below which prices are good enough."""
+
+_Proof = tuple[float, NamedRows, Floats]
+"""What a segment costs at least, and prices of the rows that prove it."""
 
 
 class Agreement:
@@ -65,7 +70,8 @@ class Agreement:
         self._last: dict[Segment, Floats] = {}
         self._most: dict[Segment, list[tuple[float, Ints, Floats]]] = {}
         self._now: Floats = np.empty(0)
-        self._duals, self._proofs = _Duals(), list[SegmentValue]()
+        self._duals, self._proofs = _Duals(), list[_Proof]()
+        self._paid: list[tuple[Floats, tuple[Floats, Floats]]] = []
         self.planes = Planes(self.listed, self.prices.count, max(self._costs) or 1.0)
         self.center: Floats = np.zeros(self.prices.count)
         self.best, self.exact = -np.inf, False
@@ -163,11 +169,21 @@ class Agreement:
         """Return what segments cost at least at prices, from what they do without any."""
         if not prices.size:
             return free.copy()
-        value: Floats = np.maximum(
-            free + self.prices.least(prices, (0.0, 0.0)).T[:, None, :],
-            self._crossing + self.prices.least(prices, self._costs).T[:, None, :],
-        )
+        alone, crossing = self._earned(prices)
+        value: Floats = np.maximum(free + alone[:, None, :], self._crossing + crossing[:, None, :])
         return np.ascontiguousarray(np.where(np.isfinite(free), value, np.inf))
+
+    def _earned(self, prices: Floats) -> tuple[Floats, Floats]:
+        """Return (n + 1, n + 1) what segments pay at their ends, by end and begin.
+
+        Beside nothing, and beside what bytes cost that cross these.
+        """
+        for known, found in self._paid:
+            if known is prices:
+                return found
+        found = self.prices.least(prices, (0.0, 0.0)).T, self.prices.least(prices, self._costs).T
+        self._paid = [*self._paid[-1:], (prices, found)]
+        return found
 
     def _place(self, segment: Segment) -> int:
         at = segment.end, self.listed.pieces.index(segment.count), segment.begin
@@ -194,8 +210,7 @@ class Agreement:
         change = known.sign * known.amount
         if np.isfinite(known.value):
             self._duals.add(self._place(segment), known, prices)
-            rows = known.rows()
-            self._proofs.append(SegmentValue(value=known.value, moved_bytes=0.0, prices=rows))
+            self._proofs.append((known.value, known.program.named, known.row_dual))
             plain = known.value - float((change * prices[known.number]).sum())
             self.planes.add(segment, plain, known.number, change)
             self._most.setdefault(segment, []).append((plain, known.number, change))
@@ -210,7 +225,7 @@ class Agreement:
         until it is at ``least``. No program is solved.
         """
         arcs, every = self.arcs, list(range(self.listed.count + 1))
-        earned = self.prices.least(self.center, (0.0, 0.0)).T
+        earned, _ = self._earned(self.center)
         free, known = arcs.cheap_values(), self._duals.at(self.center)
         plain, agreed, runs = (dict[Segment, SegmentValue]() for _ in range(3))
         best: dict[int, float] = {}
@@ -233,7 +248,10 @@ class Agreement:
                 if found is not None and alone >= proved:
                     plain[each] = found
                 else:
-                    agreed[each] = self._proofs[which]
+                    worth, named, dual = self._proofs[which]
+                    agreed[each] = SegmentValue(
+                        value=worth, moved_bytes=0.0, prices=named.prices(dual)
+                    )
                 best[place] = max(float(alone), proved)
             if more:
                 runs |= more

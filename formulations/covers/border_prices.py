@@ -2,21 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.covers.listed import READ, REST, Listed
 from formulations.covers.segment import OPTIONS, SegmentProgram
 from formulations.solver.highs import Repeated
 from formulations.solver.program import Floats, SolverResult
-from spmopt.core.listing import Row, Segment
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Ints
 
 _PRIMAL = 4
 """HiGHS: the primal simplex method, for a basis that other costs leave feasible."""
 _FAR = 1e3
 """Costs of a byte's transfer, for what is not on chip."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Ways:
+    """Segments by begin and end, and for each so many bytes of a group of tensors."""
+
+    group: NDArray[np.int32]
+    begin: NDArray[np.int32]
+    end: NDArray[np.int32]
+    size: Floats
+
+    def sum_up(self, costs: Floats, count: int) -> Floats:
+        """Return (n + 1, n + 2) what all bytes of segments cost, at costs of a byte each."""
+        shape = count + 1, count + 2
+        place = self.begin * shape[1] + self.end
+        total = np.bincount(place, self.size * costs, shape[0] * shape[1])
+        return total.reshape(shape).astype(np.float64, copy=False)
+
+
+def _ways(blocks: Iterable[tuple[int, float, tuple[int, int], tuple[int, int]]]) -> _Ways:
+    """Sum up bytes of a group over segments of begins and ends [first, last), block by block."""
+    by_group: dict[int, list[tuple[float, tuple[int, int], tuple[int, int]]]] = {}
+    for number, amount, rows, columns in blocks:
+        if rows[0] < rows[1] and columns[0] < columns[1]:
+            by_group.setdefault(number, []).append((amount, rows, columns))
+    found: list[tuple[Ints, Ints, Ints, Floats]] = []
+    for number, each in by_group.items():
+        # Most groups are one tensor, which few segments meet.
+        first = min(rows[0] for _, rows, _ in each), min(columns[0] for *_, columns in each)
+        last = max(rows[1] for _, rows, _ in each), max(columns[1] for *_, columns in each)
+        total = np.zeros((last[0] - first[0], last[1] - first[1]))
+        for amount, rows, columns in each:
+            here = [slice(*(np.array(o) - f)) for o, f in zip((rows, columns), first, strict=True)]
+            total[here[0], here[1]] += amount
+        begin, end = np.nonzero(total)
+        some = begin + first[0] < end + first[1]
+        begin, end = begin[some], end[some]
+        found.append(
+            (np.full(begin.size, number), begin + first[0], end + first[1], total[begin, end])
+        )
+    none = np.empty(0, np.int64)
+    groups, firsts, ends, sizes = zip(*found, (none, none, none, np.empty(0)), strict=True)
+    # Of training there are millions.
+    return _Ways(
+        group=np.concatenate(groups, dtype=np.int32),
+        begin=np.concatenate(firsts, dtype=np.int32),
+        end=np.concatenate(ends, dtype=np.int32),
+        size=np.concatenate(sizes),
+    )
 
 
 class BorderPrices:
@@ -45,11 +96,27 @@ class BorderPrices:
         self._held, self._newer = np.full((2, *shape), self.count)
         for (border, group, newer), number in self.number.items():
             (self._newer if newer else self._held)[self._place[group], border] = number
-        self._gaps = list(self._needed())
-        self._writes = list(self._written())
+        gaps = list(self._needed())
         self._sizes = np.zeros(shape)
-        for group, size, first, at, _ in self._gaps:
+        for group, size, first, at, _ in gaps:
             self._sizes[group, first : at + 1] += size
+        # Segments that end before contents are needed, and that use them but do not write them.
+        self._before = _ways(
+            (group, size, (first, at), (first + 1, at + 1)) for group, size, first, at, _ in gaps
+        )
+        self._within = _ways(
+            (group, size, (first, at + 1), (at + 1, end + 1))
+            for group, size, first, at, end in gaps
+        )
+        # Those that use contents up begin so early and end beyond; those that write, so early.
+        self._beyond = _ways(
+            (group, size, (first, at + 1), (end + 1, end + 2))
+            for group, size, first, at, end in gaps
+        )
+        self._writes = _ways(
+            (group, size, (wrote, wrote + 1), (first, last + 1))
+            for group, size, wrote, first, last in self._written()
+        )
 
     def least(self, prices: Floats, costs: tuple[float, float]) -> Floats:
         """Return (n + 1, n + 1) the least that segments pay at their ends beside other costs.
@@ -95,26 +162,22 @@ class BorderPrices:
         loaded, owes = np.minimum(0.0, into + earned), np.minimum(out + left, owed)
         written = np.minimum(left, owed - out)
         used = np.minimum(np.minimum(clean, dirty) - into, 0.0)
-        total, at_end, at_begin = np.zeros((3, count + 1, count + 2))
-        for group, size, first, at, end in self._gaps:
-            rows, columns = slice(first, at), slice(first + 1, at + 1)
-            way = np.minimum(
-                clean[group, rows, None] + left[group, columns],
-                dirty[group, rows, None] + owes[group, columns],
-            )
-            total[rows, columns] += size * np.minimum(way, loaded[group, columns])
-            rows, columns = slice(first, at + 1), slice(at + 1, end + 1)
-            if end > at:
-                way = np.minimum(
-                    clean[group, rows, None] + left[group, columns],
-                    dirty[group, rows, None] + owes[group, columns],
-                )
-                total[rows, columns] += size * np.minimum(way - into, left[group, columns])
-            at_end[rows, end + 1] += size * used[group, rows]
-        for group, size, wrote, first, last in self._writes:
-            columns = slice(first, last + 1)
-            at_begin[wrote, columns] += size * written[group, columns]
-        total += at_end.cumsum(axis=1) + at_begin[::-1].cumsum(axis=0)[::-1]
+
+        def found(at: _Ways) -> Floats:
+            group, begin, end = at.group, at.begin, at.end
+            clear = clean[group, begin] + left[group, end]
+            least: Floats = np.minimum(clear, dirty[group, begin] + owes[group, end])
+            return least
+
+        at = self._before
+        total = at.sum_up(np.minimum(found(at), loaded[at.group, at.end]), count)
+        at = self._within
+        total += at.sum_up(np.minimum(found(at) - into, left[at.group, at.end]), count)
+        at = self._beyond
+        total += at.sum_up(used[at.group, at.begin], count).cumsum(axis=1)
+        at = self._writes
+        earlier = at.sum_up(written[at.group, at.end], count)[::-1]
+        total += earlier.cumsum(axis=0)[::-1]
         return total[:, :-1]
 
     def _needed(self) -> Iterator[tuple[int, float, int, int, int]]:
@@ -223,7 +286,8 @@ class PricedSegment:
             self.amount = answer.primal[self._columns] * program.unit
             self.rest = answer.column_dual[self._columns] * program.price
 
-    def rows(self) -> dict[Row, float]:
-        """Return the prices of rows where it was solved the last time."""
+    @property
+    def row_dual(self) -> Floats:
+        """The prices of rows where it was solved the last time."""
         assert self._answer is not None
-        return self.program.prices(self._answer) if np.isfinite(self.value) else {}
+        return self.program.row_dual(self._answer)

@@ -18,8 +18,11 @@ from formulations.covers.listed import Listed
 from formulations.covers.paths import CheapestCover, SegmentArcs
 from formulations.covers.segment import SegmentValue
 from formulations.solver import apart
-from spmopt.core.listing import CoverCertificate, Family, Listing, Segment
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Segment
 
 Values = dict[Segment, SegmentValue]
 News = tuple[CheapestCover, Values, Values, CoverCertificate | None]

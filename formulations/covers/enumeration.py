@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from formulations.solver.program import Floats
-from spmopt.core.listing import Cover, Segment
+from spmopt.core.pieces.segments import Cover, Segment
 
 _Segments = tuple[Segment, ...]
 

@@ -10,10 +10,12 @@ from functools import cached_property
 import numpy as np
 
 from formulations.solver.program import Floats
-from spmopt.core.banded import Banded, followed
-from spmopt.core.listing import Family, Listing, Segment
 from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
+from spmopt.core.pieces.band_bounds import Banded, followed
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Segment
 
 READ, REST = -1, -2
 """Groups of tensors that are handed over together: what is never written; sums, and others."""

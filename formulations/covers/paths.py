@@ -19,7 +19,8 @@ from formulations.covers.runs import Runs
 from formulations.covers.segment import SegmentProgram, SegmentValue, renamed
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.listing import Cover, CoverCertificate, Row, Segment
+from spmopt.core.pieces.certificate import CoverCertificate, Row
+from spmopt.core.pieces.segments import Cover, Segment
 
 DIGITS = 60
 """Binary digits of the dearest price."""

@@ -7,7 +7,7 @@ import numpy as np
 from formulations.covers.listed import Listed
 from formulations.solver.highs import Repeated
 from formulations.solver.program import Floats, Matrix, ProgramBuilder, SolverStatus
-from spmopt.core.listing import Segment
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Ints
 
 _DEAREST = 4.0

@@ -3,12 +3,57 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.covers.listed import REST, Listed
-from formulations.covers.steps import Amounts
+from formulations.covers.steps import Amounts, UseTable
 from formulations.solver.program import Floats, ProgramBuilder
-from spmopt.core.listing import Segment
+from spmopt.core.pieces.certificate import Row
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Bools, Ints
+
+OF_TIME = ("waits", "reads", "writes", "moves")
+"""Rows that say how long a step takes."""
+_LESS = 1 - 1e-12
+
+
+class NamedRows:
+    """The names that the verifier has for rows, and so for their prices.
+
+    Attributes
+    ----------
+    times
+        Of a kind of rows, how often it has what the verifier's has; once if missing.
+    """
+
+    def __init__(self, classes: int, steps: int, rate: int, cycle: float) -> None:
+        self.times: dict[str, float] = {}
+        self._classes, self._steps, self._rate, self._cycle = classes, steps, rate, cycle
+        self._names: list[tuple[NDArray[np.int32], str, list[list[int]], int | None]] = []
+
+    def add(self, rows: Ints, kind: str, owners: list[list[int]], number: int | None) -> None:
+        """Name rows; as :meth:`SegmentRows.rows`."""
+        self._names.append((rows.astype(np.int32), kind, owners, number))
+
+    def prices(self, dual: Floats) -> dict[Row, float]:
+        """Return the prices of rows by name; those of the time are legal together."""
+        found: dict[Row, float] = {}
+        for rows, kind, owners, number in self._names:
+            times = self.times.get(kind, 1.0)
+            where = () if number is None else (number,)
+            for place in np.argwhere((rows >= 0) & (dual[rows] != 0)).tolist():
+                price = float(dual[rows[tuple(place)]]) / times
+                if not owners:
+                    found[kind, *where, *(place if rows.ndim > 1 else [])] = price
+                for owner in owners[place[0]] if owners else ():
+                    found[kind, owner, *where, *place[1:]] = price
+        for number, step in np.ndindex(self._classes, self._steps):
+            timed: list[Row] = [(kind, number, step) for kind in OF_TIME]
+            timed = [row for row in timed if row in found]
+            total = self._rate * sum(found[row] for row in timed)
+            for row in timed:
+                found[row] *= min(1.0, self._cycle * _LESS / max(total, 1e-300))
+        return found
 
 
 class SegmentRows:
@@ -27,6 +72,10 @@ class SegmentRows:
         Steps of a class, and of all classes.
     into, out, room
         What is moved in and out in each step, and what takes room.
+    serial_in, serial_out
+        What of it is moved before and after computing.
+    constant_in, constant_out
+        (width,) bytes that are moved if nothing is resident.
     """
 
     def __init__(
@@ -38,7 +87,10 @@ class SegmentRows:
         self.unit = max(listed.capacity / 64, 1.0)
         self.builder, self.width = ProgramBuilder(), self.steps * len(self.counts)
         self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
-        self._names: list[tuple[Ints, str, list[list[int]], int | None]] = []
+        self.serial_in, self.serial_out = Amounts(), Amounts()
+        self.constant_in, self.constant_out = np.zeros((2, self.width))
+        rate, cycle = listed.listing.machine.dram_bytes_per_s, float(listed.objective.cycle)
+        self.named = NamedRows(len(counts), self.steps, rate, cycle)
         self._sides: list[tuple[Ints, bool, bool]] = []
 
     def group(self, tensor: int) -> int:
@@ -72,7 +124,33 @@ class SegmentRows:
         lower, upper = sides
         rows = self.builder.rows(where, lower / self.unit, upper / self.unit)
         if kind:
-            self._names.append((rows, kind, owners or [], number))
+            self.named.add(rows, kind, owners or [], number)
         some = rows[rows >= 0]
         self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
         return rows
+
+    def load(self, number: int, column: Ints, fixed: Bools) -> None:
+        """Load the bytes of a column in each step of a class, before computing where ``fixed``."""
+        self.into.add(self.at(number), column, 1.0)
+        self.serial_in.add(self.at(number), np.where(fixed, column, -1), 1.0)
+
+    def store(self, number: int, column: Ints, fixed: Bools) -> None:
+        """Store the bytes of a column in each step of a class, after computing where ``fixed``."""
+        self.out.add(self.at(number), column, 1.0)
+        self.serial_out.add(self.at(number), np.where(fixed, column, -1), 1.0)
+
+    def stream(
+        self,
+        uses: UseTable,
+        number: int,
+        resident: Ints,
+        moved: tuple[Floats, Floats],
+        share: float,
+    ) -> None:
+        """Move what is not resident, in and out so often, of so many times the size."""
+        used, steps = np.where(uses.used, resident, -1), self.at(number)
+        into, out = (np.where(uses.used, each, 0.0) for each in moved)
+        self.into.add(steps, used, -into)
+        self.out.add(steps, used, -out)
+        self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
+        self.constant_out[steps] += (out * uses.size * share).sum(axis=0)

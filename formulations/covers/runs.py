@@ -17,7 +17,7 @@ import numpy as np
 from formulations.covers.listed import Listed
 from formulations.covers.segment import SegmentProgram, SegmentValue, renamed
 from formulations.solver.program import Floats
-from spmopt.core.listing import Segment
+from spmopt.core.pieces.segments import Segment
 
 _LENGTHS = (2, 4, 8, 16, 32)
 """Operations of a run; it begins at a multiple of half of them."""

@@ -19,14 +19,17 @@ import numpy as np
 from formulations.covers import bounding
 from formulations.covers.enumeration import by_value
 from formulations.covers.listed import Listed
-from formulations.covers.moves import neighbors
+from formulations.covers.neighbors import neighbors
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.search import CoverSearch
 from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Cover, CoverCertificate, Family, Listing, Pieces, listing_of, whole
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
+from spmopt.core.pieces.segments import Cover
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
@@ -57,7 +60,7 @@ _FINISH_SHARE = 0.15
 def schedule(instance: Instance, request: Request, family: str = "all") -> Outcome:
     """Find a cover and its schedule, and a bound over all covers; never worse than ``page``'s.
 
-    ``family``: name of the covers, see :meth:`~spmopt.core.listing.Listing.family`.
+    ``family``: name of the covers, see :meth:`~spmopt.core.pieces.listing.Listing.family`.
 
     Raises
     ------

@@ -23,7 +23,7 @@ import numpy as np
 
 from formulations.covers.paths import SegmentArcs, shortest_path
 from formulations.solver.program import Floats
-from spmopt.core.listing import Cover, Segment
+from spmopt.core.pieces.segments import Cover, Segment
 
 _SPARE = 0.03
 """What a byte moved costs beside the objective, as a share of its time on the channel."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -41,8 +41,17 @@ class Amounts:
 class UseTable:
     """Tensors (t,) of one kind in a segment, and how they are used (t, steps).
 
+    Parameters
+    ----------
+    alike
+        By tensor, all that are used as it is: these are one tensor here, of their size.
+    sizes
+        Of every tensor.
+
     Attributes
     ----------
+    owners
+        Of each tensor those that it stands for.
     used, reads, writes, live, fixed : (t, steps) bool
     passes : (t, steps)
     first, last : (t,)
@@ -52,11 +61,17 @@ class UseTable:
     """
 
     def __init__(
-        self, steps: int, uses: Mapping[int, list[tuple[int, Use]]], sizes: Mapping[int, int]
+        self,
+        steps: int,
+        uses: Mapping[int, list[tuple[int, Use]]],
+        alike: Mapping[int, list[int]],
+        sizes: Sequence[int],
     ) -> None:
         self.tensors, self.steps = list(uses), steps
+        self.owners = [alike[tensor] for tensor in self.tensors]
         count = len(self.tensors)
-        self.size = np.array([[float(sizes[t])] for t in self.tensors]).reshape(count, 1)
+        size = [[float(sum(sizes[t] for t in each))] for each in self.owners]
+        self.size = np.array(size).reshape(count, 1)
         self.used, self.reads, self.writes, self.live, self.fixed = np.zeros(
             (5, count, steps), bool
         )

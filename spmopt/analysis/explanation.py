@@ -14,9 +14,9 @@ from spmopt.analysis.segments import SegmentFigures, segment_figures
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Pieces
 from spmopt.core.objective import MAKESPAN, Objective
 from spmopt.core.order import other_order
+from spmopt.core.pieces.listing import Pieces
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
 from spmopt.verifier import ScheduleArrays

@@ -2,7 +2,7 @@
 
 A segment ends where it must, because what follows cannot be computed in its pieces, or because of
 cost: what it would cost to go on, or to move the border, is an estimate by the values of segments
-(:mod:`formulations.covers.changes`), which are no schedules and no bounds.
+(:mod:`formulations.covers.border_costs`), which are no schedules and no bounds.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from typing import Protocol, cast
 import numpy as np
 
 from spmopt.analysis.steps import StepFigures
-from spmopt.core.listing import BorderCost, Cover, Family, Listing, Pieces, Segment
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing, Pieces
+from spmopt.core.pieces.segments import BorderCost, Cover, Segment
 
-_COSTS = "formulations.covers.changes", "border_costs"
+_COSTS = "formulations.covers.border_costs", "border_costs"
 _LIMIT_S = 5.0
 """For all estimates."""
 

@@ -11,8 +11,9 @@ from spmopt.core.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from spmopt.core.instance import Instance
-    from spmopt.core.listing import Pieces, Segment
     from spmopt.core.objective import Objective
+    from spmopt.core.pieces.listing import Pieces
+    from spmopt.core.pieces.segments import Segment
     from spmopt.core.result import Result
     from spmopt.core.scheduler import Policy, Request
     from spmopt.schedulers.registry import SchedulerEntry
@@ -23,8 +24,8 @@ CHOOSER, LISTER = "pieces", "page"
 
 def usual_pieces(instance: Instance, objective: str | Objective) -> tuple[str, str]:
     """Return the covers that the command line chooses from, and a note where these are none."""
-    from spmopt.core.listing import listing_of
     from spmopt.core.objective import objective_named
+    from spmopt.core.pieces.listing import listing_of
     from spmopt.schedulers.registry import find
 
     if instance.listed is None:
@@ -46,7 +47,7 @@ def usual_pieces(instance: Instance, objective: str | Objective) -> tuple[str, s
 
 def require_pieces(pieces: str | None) -> None:
     """Raise :class:`InputError` unless ``pieces`` names covers."""
-    from spmopt.core.listing import FAMILIES
+    from spmopt.core.pieces.family import FAMILIES
 
     if pieces is not None and pieces not in FAMILIES:
         raise unknown("choice for pieces", pieces, FAMILIES)
@@ -122,7 +123,7 @@ def given_pieces(
     InputError
         It is no cover of the instance's listing, or none of those that are asked for.
     """
-    from spmopt.core.listing import Pieces, listing_of
+    from spmopt.core.pieces.listing import Pieces, listing_of
     from spmopt.io.covers import read_cover, require_cover
 
     listing = listing_of(instance)

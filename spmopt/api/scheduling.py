@@ -17,8 +17,8 @@ from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 if TYPE_CHECKING:
     from spmopt.audit import Audit
     from spmopt.core.instance import Instance
-    from spmopt.core.listing import Segment
     from spmopt.core.objective import Objective
+    from spmopt.core.pieces.segments import Segment
     from spmopt.core.result import Result
     from spmopt.core.schedule import Schedule
     from spmopt.core.scheduler import Policy
@@ -288,9 +288,9 @@ def solve(
     scheduler
         Name (see :func:`list_schedulers`); default: pieces or page.
     pieces
-        What may run in pieces of the batch: none, fuse, batch or all.
+        Covers to choose from: none (all operations whole), fuse, batch or all.
     cover
-        File that says what does run in pieces: TOML, JSON or a result.
+        File with the cover to schedule: TOML, JSON or a result.
     objective
         What to minimize: time, replay (time without barriers between steps), traffic or energy.
     time_limit
@@ -314,12 +314,13 @@ def solve(
 
     Notes
     -----
-    A cover (PROBLEM.md, section 1) says which operations run in pieces of the batch, one piece
-    through all of them before the next. ``pieces`` names the covers that are chosen from: ``none``
-    (the list as given), ``fuse`` (each product with what is point-wise around it), ``batch`` (any
-    operations in a row) or ``all``; the command line takes ``all`` for networks and ONNX files
-    where no scheduler is named, here the default is ``none``. With ``cover`` that one is scheduled.
-    Results of covers have a bound over all of them beside their own.
+    A cover (PROBLEM.md, section 1) cuts the list of operations into segments, each computed whole,
+    or depth first in pieces of the batch: one piece through all of the segment, then the next.
+    ``pieces`` names the covers to choose from: ``none`` (the list as given), ``fuse`` (a segment in
+    pieces has one matrix product at most), ``batch`` (any segments) or ``all`` (bands of rows too);
+    the command line takes ``all`` for networks and ONNX files where no scheduler is named, here the
+    default is ``none``. With ``cover`` that one is scheduled. Results of covers have a bound over
+    all of them beside their own.
 
     In place of a name a policy itself may be given, a function from an instance to what stays on
     chip (:data:`spmopt.core.scheduler.Policy`), and an :class:`Objective` in place of its name;
@@ -366,9 +367,9 @@ def compare(
     schedulers
         Names; default: all usual ones that support the objective.
     pieces
-        What may run in pieces of the batch: none, fuse, batch or all.
+        Covers to choose from: none (all operations whole), fuse, batch or all.
     cover
-        File that says what does run in pieces: TOML, JSON or a result.
+        File with the cover to schedule: TOML, JSON or a result.
     objective, time_limit, tolerance, threads, callbacks
         As for :func:`solve`.
 

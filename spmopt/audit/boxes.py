@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Cover, Listing
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover
 from spmopt.graph import operators
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.operators.loops import Access, LoopNest

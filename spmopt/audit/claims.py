@@ -13,10 +13,10 @@ from fractions import Fraction
 from spmopt.audit.pieces import from_graph, unfaithful, unlike
 from spmopt.core.errors import Conflict, InputError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Listing, Pieces
 from spmopt.core.modes import unfit
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
+from spmopt.core.pieces.listing import Listing, Pieces
 from spmopt.core.result import LARGEST_TOLERANCE, Result, Status, Totals, is_optimal, relative_gap
 from spmopt.core.scheduler import Request
 from spmopt.verifier import Replay, Violation, bound, verify

@@ -9,8 +9,9 @@ from itertools import islice, takewhile
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance, Tensor
-from spmopt.core.listing import Cover, Listing, Pieces
 from spmopt.core.operation import Mode, Operation
+from spmopt.core.pieces.listing import Listing, Pieces
+from spmopt.core.pieces.segments import Cover
 from spmopt.io.files import StoredResult
 from spmopt.io.pieces import loops_of
 from spmopt.verifier.pieces import check_pieces

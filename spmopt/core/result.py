@@ -7,9 +7,9 @@ from enum import StrEnum
 from fractions import Fraction
 
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Pieces
 from spmopt.core.objective import BANK_WEIGHTS, WEIGHTS, Objective
 from spmopt.core.order import other_order
+from spmopt.core.pieces.listing import Pieces
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.table import Ints
 

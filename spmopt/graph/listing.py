@@ -7,10 +7,11 @@ from functools import partial
 
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
-from spmopt.core.listing import ListedOperation, Listing, PieceModes
 from spmopt.core.machine import Machine
 from spmopt.core.operation import Mode
-from spmopt.core.windows import Rows, Window
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.row_windows import Rows, Window
+from spmopt.core.pieces.segments import ListedOperation, PieceModes
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering, Used, lower
 from spmopt.graph.naming import unused

@@ -207,9 +207,8 @@ class Lowering:
         lines = {of[name]: size for name, size in window_buffers(nest, of_shape, bytes_of).items()}
         pages = {t: page_buffer(sizes[t], machine.page_bytes) for t in used.reads + used.writes}
         if gemm is not None:
-            inputs = {used.inputs[k] for k in gemm.a + gemm.b}
-            roles = inputs | {used.outputs[k] for k in gemm.c}
-            others = sum(size for t, size in pages.items() if t not in roles)
+            inside = set().union(*gemm.roles(used.inputs, used.outputs))
+            others = sum(size for t, size in pages.items() if t not in inside)
             return least_traffic(
                 gemm, used.inputs, used.outputs, sizes, machine, lines=lines, others=others
             )

@@ -17,7 +17,7 @@ from math import prod
 from networkx.utils import UnionFind
 
 from spmopt.core.graph import Node
-from spmopt.core.windows import Window
+from spmopt.core.pieces.row_windows import Window
 from spmopt.graph import operators
 from spmopt.graph.axes import Axis, LinkedAxes, names_of
 from spmopt.graph.operators.loops import Access, Index, LoopNest

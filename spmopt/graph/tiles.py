@@ -81,11 +81,7 @@ def least_traffic(
     others
         Bytes of buffers of operands that are no part of the product.
     """
-    roles = (
-        [inputs[k] for k in gemm.a],
-        [inputs[k] for k in gemm.b],
-        [outputs[k] for k in gemm.c],
-    )
+    roles = gemm.roles(inputs, outputs)
     product = _Product(
         dimensions=(gemm.m, gemm.k, gemm.n),
         whole=tuple(sum(sizes[t] for t in role) for role in roles),

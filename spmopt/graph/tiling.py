@@ -52,11 +52,7 @@ def tile(
     sizes
         Bytes of every tensor.
     """
-    roles = (
-        [inputs[k] for k in gemm.a],
-        [inputs[k] for k in gemm.b],
-        [outputs[k] for k in gemm.c],
-    )
+    roles = gemm.roles(inputs, outputs)
     whole = [sum(sizes[t] for t in role) for role in roles]
     units = [-(-size // count) for size, count in zip(whole, gemm.slices, strict=True)]
     kept = min((1, 2, 0), key=units.__getitem__)

@@ -15,7 +15,8 @@ from typing import Any
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.filetypes import kind_of_file
-from spmopt.core.listing import Cover, Listing, Segment
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.io.document import read_json
 from spmopt.io.files import read_result
 

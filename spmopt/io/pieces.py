@@ -16,8 +16,11 @@ from typing import Any, Self
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph, Node, Value
-from spmopt.core.listing import Cover, CoverCertificate, Family, Listing, Pieces, Row, Segment
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.certificate import CoverCertificate, Row
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing, Pieces
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.io.codec import Json, decode, encode, joined
 from spmopt.io.columns import columns, columns_of, document_of, rows
 

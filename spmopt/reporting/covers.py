@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spmopt.core.listing import Cover, Pieces
+from spmopt.core.pieces.listing import Pieces
+from spmopt.core.pieces.segments import Cover
 from spmopt.core.result import Result, Status, is_optimal
 
 LISTED, BEST, GIVEN = "list as given", "best cover found", "given cover"
@@ -34,14 +35,17 @@ def over_covers(result: Result) -> Result:
 
 
 def cover_words(cover: Cover) -> str:
-    """Return the number of segments and of their pieces in words."""
-    counts = sorted({each.pieces for each in cover})
+    """Return the number of segments, and what they are cut into, in words."""
     segments = "1 segment" if len(cover) == 1 else f"{len(cover)} segments"
+    parts = ["whole"] if any(each.count == 1 for each in cover) else []
+    pieces = sorted({each.pieces for each in cover} - {1})
+    if pieces:
+        parts.append(f"in {_listed(pieces)} pieces of the batch")
     bands = sorted({each.bands for each in cover} - {1})
-    of_rows = f", in {_listed(bands)} bands of rows" if bands else ""
-    if counts == [1]:
-        return f"{segments}, whole{of_rows}"
-    return f"{segments}, in {_listed(counts)} pieces of the batch{of_rows}"
+    if bands:
+        some = "some " if any(each.bands == 1 for each in cover) else ""
+        parts.append(f"{some}in {_listed(bands)} bands of rows")
+    return f"{segments}, {', '.join(parts)}"
 
 
 def family_words(pieces: Pieces) -> str:
@@ -51,18 +55,17 @@ def family_words(pieces: Pieces) -> str:
         return ""
     several, bands = proof.family.pieces[1:], proof.family.bands[1:]
     if not several and not bands:
-        return f"Covers ({proof.family.name}): the list as given."
-    products = {None: "", 1: " of one matrix product at most"}.get(
-        proof.family.most_products, f" of at most {proof.family.most_products} matrix products"
+        return f"All covers (pieces={proof.family.name}): the list as given only."
+    products = {None: "", 1: ", with one matrix product at most,"}.get(
+        proof.family.most_products, f", with at most {proof.family.most_products} matrix products,"
     )
-    ways = [f"{_listed(several, 'or')} pieces of the batch"] if several else []
+    cuts = [f"in {_listed(several, 'or')} pieces of the batch"] if several else []
     if bands:
-        each = "each image" if several else "images"
-        ways.append(f"{each} in {_listed(bands, 'or')} bands of rows")
+        cuts.append(f"image by image in {_listed(bands, 'or')} bands of rows")
     return (
-        f"Covers ({proof.family.name}): the list in its order, cut into segments anywhere; each "
-        f"whole, or{products} in {', '.join(ways)}, one piece through all of a segment before the "
-        "next."
+        f"All covers (pieces={proof.family.name}): the list, in its order, cut into segments at "
+        f"any operations; each segment is computed whole, or{products} depth first "
+        f"{', or '.join(cuts)}."
     )
 
 

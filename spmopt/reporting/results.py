@@ -297,10 +297,10 @@ def _of_covers(machine: Machine, result: Result) -> Iterator[Figure]:
     name = spoken(result.objective)
     if result.cover_bound is not None:
         value, unit = in_unit(result.objective, machine, result.cover_bound)
-        note = f"on {name} over all covers, certified"
-        yield Figure("cover_bound", "cover bound", value, si(value, unit), unit, note)
+        note = f"on {name} of any cover, certified"
+        yield Figure("cover_bound", "bound, all covers", value, si(value, unit), unit, note)
         gap = "none" if result.cover_gap is None else percent(result.cover_gap)
-        yield Figure("cover_gap", "gap to it", result.cover_gap, gap, PART)
+        yield Figure("cover_gap", "gap, all covers", result.cover_gap, gap, PART)
     if result.pieces is not None:
         cover = result.pieces.cover
         yield Figure("segments", "cover", len(cover), cover_words(cover))

@@ -6,20 +6,21 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from spmopt.analysis.segments import SegmentFigures
-from spmopt.core.listing import BorderCost, Segment
 from spmopt.core.machine import Machine
+from spmopt.core.pieces.segments import BorderCost, Segment
 from spmopt.core.result import Result
 from spmopt.reporting.quantities import percent, share, si
 from spmopt.reporting.tables import Grid, Part
 
 Record = dict[str, object]
-_COLUMNS = ("segment", "operations", "pieces", "time", "stall", "traffic", "ends there because")
+_COLUMNS = ("segment", "operations", "pieces", "time", "stall", "traffic")
+_OTHER_END = "why it ends there"
 _OTHER_PIECES = "other pieces"
 _NOTHING = 1e-6
-"""Part of the objective below which a change costs nothing."""
+"""Part of the objective below which a change is none."""
 _ESTIMATED = (
-    "What merging, moving a border or other pieces cost of the whole is estimated by the values of "
-    "segments, each change by itself: no schedules, and no bounds."
+    "Percentages: what the schedule would cost more (-: less) with this change alone, by estimate "
+    "from bounds of segments; neither schedules nor bounds themselves."
 )
 
 
@@ -44,11 +45,11 @@ def segments_parts(
             )
         )
     yield ""
-    yield f"Segments: {len(segments)}, each computed piece by piece through all of its operations"
+    yield f"Segments: {len(segments)}, each computed depth first, one piece after another"
     yield Grid(
-        columns=(*_COLUMNS, _OTHER_PIECES),
+        columns=(*_COLUMNS, _OTHER_END, _OTHER_PIECES),
         rows=rows,
-        left=("operations", "ends there because", _OTHER_PIECES),
+        left=("operations", _OTHER_END, _OTHER_PIECES),
         dispensable=(_OTHER_PIECES, "traffic", "stall", "segment"),
     )
     yield _ESTIMATED
@@ -111,10 +112,10 @@ def _why(each: SegmentFigures, is_last: bool, whole: float) -> str:
     parts = [f"{_how(one)}: {why}" for one, why in each.obstacles]
     merged = each.least("merged")
     if merged is not None:
-        parts.append(f"with the next one {_how(merged.cover[0])}: {_cost(merged, whole)}")
+        parts.append(f"merged with the next, {_how(merged.cover[0])}: {_cost(merged, whole)}")
     moved = each.least("earlier", "later")
     if moved is not None:
-        parts.append(f"one operation {moved.change}: {_cost(moved, whole)}")
+        parts.append(f"ended one operation {moved.change}: {_cost(moved, whole)}")
     return "; ".join(parts) or "not estimated in time"
 
 
@@ -129,4 +130,4 @@ def _cost(cost: BorderCost, whole: float) -> str:
     if not isfinite(cost.cost):
         return "does not fit"
     part = cost.cost / whole if whole else 0.0
-    return percent(part) if abs(part) >= _NOTHING else "nothing"
+    return percent(part) if abs(part) >= _NOTHING else "no change"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from spmopt.audit import Audit
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Pieces
+from spmopt.core.pieces.listing import Pieces
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.reporting.headings import heading, spoken, standing, transfer_counts
@@ -131,8 +131,8 @@ def _cover_lines(instance: Instance, pieces: Pieces) -> list[str]:
     bands = max(segment.bands for segment in pieces.cover)
     up_to = f"{most:,} pieces" + (f" of up to {bands:,} bands of rows" if bands > 1 else "")
     return [
-        f"  pieces    {listed:,} operations in {count:,} segments of up to {up_to} are the "
-        f"{len(instance.operations):,} of the instance, as the graph is lowered"
+        f"  pieces    {listed:,} operations, in {count:,} segments of up to {up_to}, make the "
+        f"{len(instance.operations):,} of the instance when the graph is lowered anew"
     ]
 
 

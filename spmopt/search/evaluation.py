@@ -16,9 +16,9 @@ from typing import Any
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import whole
 from spmopt.core.machine import Area, Bank, Energy, SpmTechnology
 from spmopt.core.objective import objective_entry
+from spmopt.core.pieces.listing import whole
 from spmopt.core.result import Result, Status
 from spmopt.io.files import StoredResult, decode_result, encode_result
 from spmopt.schedulers.registry import BOUNDER

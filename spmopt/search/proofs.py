@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from spmopt.core.banded import Banded
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Listing
 from spmopt.core.machine import Machine
 from spmopt.core.objective import energy_objective
 from spmopt.core.operation import Mode
+from spmopt.core.pieces.band_bounds import Banded
+from spmopt.core.pieces.listing import Listing
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_prices
 from spmopt.search.figures import Constraint, Spent

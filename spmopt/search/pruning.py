@@ -8,7 +8,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from spmopt.core.listing import listing_of
+from spmopt.core.pieces.listing import listing_of
 from spmopt.hardware.settings import BANK, Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Pieces
+from spmopt.core.pieces.listing import Pieces
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
 from spmopt.schedulers.registry import SchedulerEntry, able, find

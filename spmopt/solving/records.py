@@ -9,8 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from spmopt.core.errors import ScheduleError, SpmoptError
-from spmopt.core.listing import Pieces
 from spmopt.core.order import other_order
+from spmopt.core.pieces.listing import Pieces
 from spmopt.core.result import Certificate, Outcome, Result, Status, Totals, is_optimal
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request

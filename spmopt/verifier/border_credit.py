@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Listing
+from spmopt.core.pieces.listing import Listing
 from spmopt.core.table import Ints
 from spmopt.verifier.handing import READ, REST, Handing
 

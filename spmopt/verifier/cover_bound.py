@@ -15,9 +15,11 @@ from math import floor
 
 import numpy as np
 
-from spmopt.core.banded import Banded, followed
 from spmopt.core.errors import InputError
-from spmopt.core.listing import CoverCertificate, Listing, Row, Segment
+from spmopt.core.pieces.band_bounds import Banded, followed
+from spmopt.core.pieces.certificate import CoverCertificate, Row
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.border_credit import BorderCredit
 from spmopt.verifier.handing import Handing

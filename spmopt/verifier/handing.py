@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Listing
+from spmopt.core.pieces.listing import Listing
 
 READ, REST = -1, -2
 """Groups of tensors: all that are never written; all that have no price of their own."""

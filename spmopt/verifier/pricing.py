@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Row
+from spmopt.core.pieces.certificate import Row
 
 Quantity = tuple[str | int, ...]
 Terms = list[tuple[Quantity, int]]

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import floor
 
-from spmopt.core.listing import Row, Segment
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.certificate import Row
+from spmopt.core.pieces.segments import Segment
 from spmopt.verifier.handing import Handing
 from spmopt.verifier.pricing import Pricing, Quantity, Terms, minus, times
 from spmopt.verifier.segment_ends import Around, Ends

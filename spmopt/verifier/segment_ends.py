@@ -20,7 +20,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import accumulate
 
-from spmopt.core.listing import Listing, Segment
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Segment
 from spmopt.verifier.handing import READ, REST, Handing
 from spmopt.verifier.pricing import Pricing, Quantity, Terms, minus
 from spmopt.verifier.segment_uses import SegmentUse

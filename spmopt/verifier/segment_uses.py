@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spmopt.core.listing import Listing, Segment
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 import spmopt
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Segment
+from spmopt.core.pieces.segments import Segment
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
@@ -65,10 +65,8 @@ def test_the_words_say_over_what(compared: spmopt.ComparisonTable) -> None:
     text = "\n".join(words)
     assert "Belady takes 1." in text
     assert "more time than the optimum of the list as given." in text
-    assert (
-        "Covers (all): the list in its order, cut into segments anywhere; each whole, or in 2 "
-        in text
-    )
+    assert "All covers (pieces=all): the list, in its order, cut into segments" in text
+    assert "computed whole, or depth first in 2 " in text
     assert "The optimum over all covers lies between" in text
     assert "Belady on the best cover found takes" in text
 

@@ -55,7 +55,7 @@ def test_it_ends_in_words_about_lists_and_covers() -> None:
     assert given.startswith("The optimum of the list as given is ")
     assert re.fullmatch(f"Belady {cost} of the list as given\\.", belady)
     assert re.fullmatch(f"The best greedy rule, [a-z:=-]+, {cost} of the list as given\\.", rule)
-    assert covers.startswith("Covers (all): ")
+    assert covers.startswith("All covers (pieces=all): ")
     assert optimum.startswith("The optimum over all covers ")
     assert best.startswith("The best cover found has ")
     assert re.fullmatch(rf"The list as given \(page\) {cost} over all covers\.", listed)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from formulations.covers.changes import border_costs
+from formulations.covers.border_costs import border_costs
 from formulations.covers.listed import Listed
 from formulations.covers.segment import SegmentProgram
 from spmopt.analysis.explanation import Explanation
 from spmopt.api.analyses import explain
 from spmopt.api.scheduling import Solution
-from spmopt.core.listing import Segment
+from spmopt.core.pieces.segments import Segment
 from tests.in_pieces import perceptron
 
 
@@ -87,7 +87,7 @@ def test_the_table_says_why() -> None:
     found = explain(Solution(stored), top=2)
     text = str(found)
     assert "Segments: " in text
-    assert "ends there because" in text
+    assert "why it ends there" in text
     assert "the list ends" in text
     record = found.record()["segments"]
     assert isinstance(record, list)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from spmopt.core.graph import Attribute, Graph
-from spmopt.core.listing import Cover, Listing, Segment
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.graph.build import GraphBuilder
 
 CHANNELS = 2

@@ -9,8 +9,9 @@ import pytest
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
-from spmopt.core.listing import Listing, Origin, Segment
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Origin, Segment
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes, same_leading

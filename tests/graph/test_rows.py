@@ -18,10 +18,11 @@ from spmopt.audit.boxes import piece_maps
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import Instance
-from spmopt.core.listing import Listing, Segment
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.row_windows import Window
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.scheduler import Request
-from spmopt.core.windows import Window
 from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.build import GraphBuilder

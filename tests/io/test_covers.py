@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Listing, Segment
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Segment
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
 from spmopt.io.covers import read_cover, require_cover

@@ -17,8 +17,10 @@ from spmopt.audit import restored
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import TensorKind
-from spmopt.core.listing import CoverCertificate, Family, Row, Segment
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.pieces.certificate import CoverCertificate, Row
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.result import Result
 from spmopt.graph.training import training_graph
 from spmopt.io.files import StoredResult, decode_result, encode_result, read_result, write_result

@@ -9,7 +9,8 @@ import pytest
 from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Listing, Segment, whole
+from spmopt.core.pieces.listing import Listing, whole
+from spmopt.core.pieces.segments import Segment
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing
 from spmopt.hardware.machines import load_machine

@@ -9,8 +9,10 @@ import pytest
 from spmopt.audit import audit
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import FAMILIES, Cover, Listing, Segment
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.pieces.family import FAMILIES
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve

@@ -11,8 +11,10 @@ import pytest
 from spmopt.audit import Audit, audit, restored
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.listing import CoverCertificate, Pieces, Row, Segment
 from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.pieces.certificate import CoverCertificate, Row
+from spmopt.core.pieces.listing import Pieces
+from spmopt.core.pieces.segments import Segment
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.graph.build import GraphBuilder
@@ -98,7 +100,7 @@ def test_results_in_bands_of_rows_are_stored_and_checked() -> None:
     found = audit(again.instance, again.result)
     assert found.violations == ()
     text = "\n".join(verification_lines(again.instance, again.result, found))
-    assert "in 2 segments of up to 2 pieces of up to 2 bands of rows are the 9 of" in text
+    assert "in 2 segments of up to 2 pieces of up to 2 bands of rows, make the 9 of" in text
     operations = list(stored.instance.operations)
     assert operations[7].name == "c1[1][3:8]"
     other = stored.instance.tensor_names.index("c0[0][2:4]")
@@ -267,7 +269,7 @@ def found_of(result: Result) -> tuple[list[str], Audit]:
 def test_it_is_said_what_holds() -> None:
     lines, found = found_of(RESULT)
     text = "\n".join(lines)
-    assert "13 operations in 6 segments of up to 4 pieces are the 40 of the instance" in text
+    assert "13 operations, in 6 segments of up to 4 pieces, make the 40 of the instance" in text
     assert "at least, whatever the cover, proved by the prices" in text
     assert "% over all covers; for this cover +" in text
     record: Any = verification_record(INSTANCE, RESULT, found)

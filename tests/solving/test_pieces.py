@@ -15,8 +15,11 @@ from spmopt.audit import audit
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
-from spmopt.core.listing import FAMILIES, Cover, CoverCertificate, Listing, Segment
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.family import FAMILIES
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.solving import compare, solve

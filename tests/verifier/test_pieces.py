@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from spmopt.audit.boxes import piece_maps
 from spmopt.core.graph import Graph
-from spmopt.core.listing import Cover, Listing, Segment
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -50,6 +50,11 @@ class Gemm:
     def macs(self) -> int:
         """Multiply-accumulates."""
         return self.batch * self.m * self.k * self.n
+
+    def roles(self, inputs: Sequence[int], outputs: Sequence[int]) -> tuple[list[int], ...]:
+        """Return the tensors that make up A, B and C, of the inputs and outputs of a node."""
+        places = ((self.a, inputs), (self.b, inputs), (self.c, outputs))
+        return tuple([tensors[k] for k in positions] for positions, tensors in places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

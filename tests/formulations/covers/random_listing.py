@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from spmopt.core.instance import Tensor
-from spmopt.core.listing import Cover, ListedOperation, Listing, PieceModes, Segment
 from spmopt.core.machine import Machine
 from spmopt.core.operation import Mode, Operand
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, ListedOperation, PieceModes, Segment
 
 BATCH = 4
 

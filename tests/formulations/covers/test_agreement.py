@@ -13,8 +13,8 @@ from formulations.covers.border_prices import BorderPrices
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.listing import CoverCertificate
 from spmopt.core.objective import objective_named
+from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.graph.listing import listing
 from spmopt.hardware.machines import load_machine
 from spmopt.verifier.border_credit import BorderCredit

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
-from spmopt.core.banded import Banded, Skews, followed
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.listing import Cover, Family, Listing, Segment
 from spmopt.core.objective import objective_named
+from spmopt.core.pieces.band_bounds import Banded, Skews, followed
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder

@@ -13,17 +13,11 @@ import pytest
 from formulations.covers.listed import Listed
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Tensor
-from spmopt.core.listing import (
-    Cover,
-    CoverCertificate,
-    ListedOperation,
-    Listing,
-    PieceModes,
-    Row,
-    Segment,
-)
 from spmopt.core.objective import objective_named
 from spmopt.core.operation import Mode, Operand
+from spmopt.core.pieces.certificate import CoverCertificate, Row
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, ListedOperation, PieceModes, Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.border_credit import BorderCredit
 from spmopt.verifier.cover_bound import CoverPath, cover_bound

@@ -15,10 +15,12 @@ from formulations.covers.borders import Borders
 from formulations.covers.listed import Listed
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Tensor
-from spmopt.core.listing import ListedOperation, Listing, PieceModes, Row, Segment
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.operation import Mode, Operand
+from spmopt.core.pieces.certificate import Row
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import ListedOperation, PieceModes, Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.handing import Handing
 from spmopt.verifier.pricing import Pricing, Quantity

@@ -11,8 +11,9 @@ from formulations.covers.listed import Listed
 from formulations.covers.segment import OPTIONS, SegmentProgram
 from formulations.solver.highs import solve
 from spmopt.core.errors import InputError
-from spmopt.core.listing import Row, Segment
 from spmopt.core.objective import objective_named
+from spmopt.core.pieces.certificate import Row
+from spmopt.core.pieces.segments import Segment
 from spmopt.verifier.handing import Handing
 from spmopt.verifier.segment_bound import segment_bound
 from spmopt.verifier.segment_uses import Liveness

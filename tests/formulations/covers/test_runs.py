@@ -13,8 +13,9 @@ from formulations.covers.paths import SegmentArcs
 from formulations.covers.segment import SegmentProgram
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.graph import Graph
-from spmopt.core.listing import Cover, CoverCertificate, Segment
 from spmopt.core.objective import objective_named
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine

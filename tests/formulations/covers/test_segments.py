@@ -12,8 +12,11 @@ from formulations.covers.paths import SegmentArcs
 from formulations.covers.segment import SegmentProgram
 from formulations.residency.column_generation import ColumnGeneration
 from spmopt.core.errors import InfeasibleError, InputError
-from spmopt.core.listing import FAMILIES, Cover, CoverCertificate, Family, Listing, Segment
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.family import FAMILIES, Family
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.scheduler import Request
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph

@@ -6,13 +6,15 @@ import pytest
 
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
-from spmopt.core.banded import Skews
 from spmopt.core.instance import Tensor
-from spmopt.core.listing import Family, ListedOperation, Listing, PieceModes, Segment
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operand
-from spmopt.core.windows import Rows, Window
+from spmopt.core.pieces.band_bounds import Skews
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.row_windows import Rows, Window
+from spmopt.core.pieces.segments import ListedOperation, PieceModes, Segment
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing
 from spmopt.hardware.machines import load_machine

@@ -19,10 +19,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from spmopt.core.listing import ListedOperation, Listing, PieceModes, Segment
 from spmopt.core.operation import Mode, Operand
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.row_windows import Borders, Rows, takes_rows
+from spmopt.core.pieces.segments import ListedOperation, PieceModes, Segment
 from spmopt.core.table import Bools, Ints
-from spmopt.core.windows import Borders, Rows, takes_rows
 
 _FAR = np.iinfo(np.int64).max
 

@@ -12,8 +12,10 @@ from time import monotonic
 
 from formulations.covers.listed import Listed
 from formulations.covers.segment import SegmentProgram
-from spmopt.core.listing import BorderCost, Cover, Family, Listing, Segment
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.family import Family
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import BorderCost, Cover, Segment
 
 
 def border_costs(

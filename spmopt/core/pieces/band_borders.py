@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from spmopt.core.segments import ListedOperation
-from spmopt.core.windows import Borders, Rows, Window, takes_rows
+from spmopt.core.pieces.row_windows import Borders, Rows, Window, takes_rows
+from spmopt.core.pieces.segments import ListedOperation
 
 
 def borders(operations: Sequence[ListedOperation], bands: int) -> Iterator[Borders | str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from spmopt.core.errors import InputError
 from spmopt.core.operation import Mode, Operand
-from spmopt.core.windows import Rows
+from spmopt.core.pieces.row_windows import Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,28 @@ class Segment:
 
 
 Cover = tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BorderCost:
+    """What a change of one segment, or of the border at its end, would cost by estimate.
+
+    Attributes
+    ----------
+    segment
+        Number of the segment in its cover.
+    change
+        ``pieces``: another number; ``merged`` with the next one; the border ``earlier``, ``later``.
+    cover
+        The segments that would stand there.
+    cost
+        In units of the objective; negative where it would gain.
+    """
+
+    segment: int
+    change: str
+    cover: Cover
+    cost: float
 
 
 @dataclass(frozen=True, slots=True)

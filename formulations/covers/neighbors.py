@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from formulations.covers.search import CoverSearch
-from spmopt.core.listing import Cover, Segment
+from spmopt.core.pieces.segments import Cover, Segment
 
 
 def neighbors(search: CoverSearch, cover: Cover) -> Iterator[Cover]:

@@ -14,8 +14,8 @@ from math import lcm
 
 from spmopt.core.instance import Tensor
 from spmopt.core.operation import Mode, Operation
-from spmopt.core.segments import Cover, ListedOperation, Origin
-from spmopt.core.windows import Borders
+from spmopt.core.pieces.row_windows import Borders
+from spmopt.core.pieces.segments import Cover, ListedOperation, Origin
 
 
 class Parts:

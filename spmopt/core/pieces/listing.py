@@ -2,94 +2,32 @@
 
 A *segment* is a run of operations that is computed depth first in equal pieces of the batch: piece
 0 through all of its operations, then piece 1, and so on. Where each piece is one of the whole
-batch, an image, it may be cut once more, into bands of rows (:mod:`spmopt.core.bands`): band 0 of
-piece 0 through all operations, then band 1, and so on to the last band of the last piece. A *cover*
-cuts the listing into segments. Tensors that a segment cuts are in as many parts as the finest
-segment that uses them needs; a coarser one uses several parts at once. What an operation sums up
-over the batch (gradients of weights, statistics) is written by its first piece and updated in place
-by the others.
+batch, an image, it may be cut once more, into bands of rows
+(:mod:`spmopt.core.pieces.band_borders`): band 0 of piece 0 through all operations, then band 1, and
+so on to the last band of the last piece. A *cover* cuts the listing into segments. Tensors that a
+segment cuts are in as many parts as the finest segment that uses them needs; a coarser one uses
+several parts at once. What an operation sums up over the batch (gradients of weights, statistics)
+is written by its first piece and updated in place by the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from spmopt.core.bands import borders
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.objective import Objective
 from spmopt.core.operation import Mode
 from spmopt.core.order import hazards
-from spmopt.core.parts import Parts
-from spmopt.core.segments import Cover, ListedOperation, Origin, PieceModes, Segment
-from spmopt.core.windows import Borders
-
-__all__ = [
-    "BANDS",
-    "FAMILIES",
-    "Cover",
-    "CoverCertificate",
-    "Family",
-    "ListedOperation",
-    "Listing",
-    "Origin",
-    "PieceModes",
-    "Pieces",
-    "Row",
-    "Segment",
-]
-
-
-FAMILIES = ("none", "fuse", "batch", "all")
-"""Names of families of covers, see :meth:`Listing.family`."""
-BANDS = (1, 2, 4, 8)
-"""Bands of rows that all covers may have: up to 14 rows each of the images of most networks."""
-Row = tuple[str | int, ...]
-"""Name of a row of the program of a segment."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """The covers that a search chooses from and that a bound is for; the list as given is one.
-
-    A segment may begin and end anywhere.
-
-    Attributes
-    ----------
-    name
-        For reports.
-    pieces
-        In how many pieces a segment may be, in ascending order, 1 the first.
-    bands
-        In how many bands of rows each piece may be, of a segment in as many pieces as the batch
-        has; likewise.
-    most_products
-        Matrix products in a segment of several pieces, at most; None for any number.
-    """
-
-    name: str
-    pieces: tuple[int, ...]
-    bands: tuple[int, ...] = (1,)
-    most_products: int | None = None
-
-    def __post_init__(self) -> None:
-        for what, numbers in (("pieces", self.pieces), ("bands", self.bands)):
-            if numbers[:1] != (1,) or list(numbers) != sorted(set(numbers)):
-                raise InputError(f"family {self.name}: numbers of {what} must ascend from 1")
-        if self.most_products is not None and self.most_products < 0:
-            raise InputError(f"family {self.name}: {self.most_products} products; give 0 or more")
-
-    def counts(self, batch: int) -> list[int]:
-        """Return in how many pieces in all a segment may be: bands are of one of the batch each."""
-        return [*self.pieces, *(batch * each for each in self.bands[1:])]
-
-    def takes(self, products: int) -> bool:
-        """Return whether a segment of several pieces may have so many matrix products."""
-        return self.most_products is None or products <= self.most_products
+from spmopt.core.pieces.band_borders import borders
+from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.family import BANDS, FAMILIES, Family
+from spmopt.core.pieces.parts import Parts
+from spmopt.core.pieces.row_windows import Borders
+from spmopt.core.pieces.segments import Cover, ListedOperation, Origin, Segment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,35 +269,6 @@ class Listing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoverCertificate:
-    """Prices that prove a bound over all covers of a family, in units of ``2**-bits``.
-
-    Attributes
-    ----------
-    prices
-        Of rows of some segments, by name (``spmopt.verifier.segment_bound``).
-    runs
-        Likewise of some runs of operations, which cost as much in any segment of as many pieces.
-    handed
-        Of a byte that is on chip at a border, and of one that is newer than DRAM, by border and
-        group (``spmopt.verifier.handing``).
-    agreed
-        Of rows of some segments, as ``prices``, where what they hand over has those prices.
-    fine
-        Whether rows of these are of the first piece, those between and the last, not of all.
-    """
-
-    family: Family
-    objective: Objective
-    bits: int
-    prices: Mapping[Segment, Mapping[Row, int]]
-    runs: Mapping[Segment, Mapping[Row, int]] = field(default_factory=dict)
-    handed: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    agreed: Mapping[Segment, Mapping[Row, int]] = field(default_factory=dict)
-    fine: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class Pieces:
     """A cover that was chosen, and what is known of all others.
 
@@ -375,28 +284,6 @@ class Pieces:
     cover: Cover
     instance: Instance
     certificate: CoverCertificate | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BorderCost:
-    """What a change of one segment, or of the border at its end, would cost by estimate.
-
-    Attributes
-    ----------
-    segment
-        Number of the segment in its cover.
-    change
-        ``pieces``: another number; ``merged`` with the next one; the border ``earlier``, ``later``.
-    cover
-        The segments that would stand there.
-    cost
-        In units of the objective; negative where it would gain.
-    """
-
-    segment: int
-    change: str
-    cover: Cover
-    cost: float
 
 
 def listing_of(instance: Instance) -> Listing:

@@ -94,7 +94,7 @@ class SegmentRows:
         self._sides: list[tuple[Ints, bool, bool]] = []
 
     def group(self, tensor: int) -> int:
-        """Return what a tensor is handed over with."""
+        """Return the group that a tensor is carried across borders with."""
         return self.listed.groups[tensor] if self.handed else REST
 
     def at(self, number: int) -> Ints:

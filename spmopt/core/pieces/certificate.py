@@ -27,7 +27,7 @@ class CoverCertificate:
         Of a byte that is on chip at a border, and of one that is newer than DRAM, by border and
         group (``spmopt.verifier.handing``).
     agreed
-        Of rows of some segments, as ``prices``, where what they hand over has those prices.
+        Of rows of some segments, as ``prices``, where what crosses their borders has those prices.
     fine
         Whether rows of these are of the first piece, those between and the last, not of all.
     """

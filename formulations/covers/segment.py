@@ -54,11 +54,15 @@ class SegmentValue:
 
 def renamed(found: SegmentValue, names: Mapping[int, int]) -> SegmentValue:
     """Return the values of a segment for one that has other tensors in the same places."""
-    prices = {
-        (row[0], names[int(row[1])], *row[2:]) if row[0] in _OF_TENSORS else row: price
-        for row, price in found.prices.items()
-    }
-    return replace(found, prices=prices)
+
+    def named(row: Row) -> Row:
+        if row[0] not in _OF_TENSORS:
+            return row
+        kind, tensor, *rest = row
+        assert isinstance(tensor, int)
+        return kind, names[tensor], *rest
+
+    return replace(found, prices={named(row): price for row, price in found.prices.items()})
 
 
 def classes(pieces: int, *, fine: bool) -> list[int]:

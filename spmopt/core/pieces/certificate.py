@@ -9,8 +9,9 @@ from spmopt.core.objective import Objective
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.segments import Segment
 
-Row = tuple[str | int, ...]
-"""Name of a row of the program of a segment."""
+Row = tuple[str | int | tuple[int, int], ...]
+"""Name of a row of the program of a segment; or of rows that have the same price, whose names end
+with steps from the first of two to before the second."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,11 @@
 """What a segment finds on chip, and leaves there: rows at its two ends, and between its pieces.
 
-Tensors are handed over in groups (:attr:`~.listed.Listed.groups`). Bytes that a piece finds were
-loaded by an earlier one (*ahead*), or have been there since the segment began (*here*); what it
-leaves newer than DRAM a later one stores (*behind*), or it stays until the segment ends (*stays*).
-What is not used is held all *through*, or loaded for *later*. All that takes room in other pieces'
-steps than those of its own: a byte of piece k that was here all k - 1 before it, one that stays all
-after it, one ahead from its load on, one behind until its store.
+Tensors are carried across borders in groups (:attr:`~.listed.Listed.groups`). Bytes that a piece
+finds were loaded by an earlier one (*ahead*), or have been there since the segment began (*here*);
+what it leaves newer than DRAM a later one stores (*behind*), or it stays until the segment ends
+(*stays*). What is not used stays on chip *through* the segment, or is loaded for *later*. All that
+takes room in other pieces' steps than those of its own: a byte of piece k that was here all k - 1
+before it, one that stays all after it, one ahead from its load on, one behind until its store.
 
 Stores of bytes that are counted as staying, or through, take no room of their own.
 """
@@ -75,7 +75,7 @@ class Borders:
             kept.append((of[some], np.full(some.sum(), number), columns[some]))
 
     def whole(self, uses: UseTable, begins: Ints, rest: Ints, left: Ints) -> None:
-        """Tell of tensors that are whole to each piece what is there before and after all."""
+        """Tell of tensors that all pieces share what is there before and after all."""
         of = self._of(uses)
         self._count(uses, of)
         for kept, columns in (
@@ -89,7 +89,7 @@ class Borders:
     def _of(self, uses: UseTable) -> Ints:
         """Return (t,) the numbers of groups of tensors, and note how these are used."""
         groups = [self.program.group(tensor) for tensor in uses.tensors]
-        # A group that crosses neither end is handed over by nobody.
+        # A group that crosses neither end is never carried across a border.
         of = np.array([self.number.get(group, self.number[REST]) for group in groups], np.int64)
         self.touched[of] = True
         self.written[of] |= uses.writes.any(axis=1)
@@ -97,7 +97,7 @@ class Borders:
         return of
 
     def _count(self, uses: UseTable, of: Ints) -> None:
-        """Count what is handed over of what is never written, other than by passing through."""
+        """Count bytes never written that are carried on after a use, not only through."""
         reads = np.isin(of, [self.number.get(READ, -1)])
         self.last_read += float(uses.size[reads & uses.ends, 0].sum())
 
@@ -199,7 +199,7 @@ class Borders:
         self._out(leaves, dirty, old)
 
     def _out(self, leaves: Bools, dirty: Ints, old: Ints) -> None:
-        """Rows of all that is handed over when the segment ends."""
+        """Rows of all that is carried across the end of the segment."""
         program, builder, ends = self.program, self.program.builder, bool(self.held[1])
         rest, left = _joined(self._whole_rest), _joined(self._whole_left)
         some = (dirty >= 0).any(axis=1) | (old >= 0)
@@ -232,7 +232,7 @@ class Borders:
         return np.array([group >= 0 for group in self.groups], bool)
 
     def _most_handed(self, end: int) -> Floats:
-        """Return (g,) bytes of each group that can be handed over."""
+        """Return (g,) bytes of each group that can be carried across an end."""
         held = self.held[end]
         return np.array([min(self.crossing[end].get(group, held), held) for group in self.groups])
 
@@ -240,7 +240,7 @@ class Borders:
         return self.program.rows(kind, where, UPPER, [[group] for group in self.groups])
 
     def _cap(self, kind: str, columns: Ints, held: float) -> None:
-        """All that is handed over at an end fits the scratchpad."""
+        """All that is carried across an end fits the scratchpad."""
         if (columns >= 0).any():
             row = self.program.rows(kind, 1, (-np.inf, held))
             self.program.builder.add(row, columns, 1.0)
@@ -310,7 +310,7 @@ class Borders:
             program.room.add(program.at(number), total[number], 1.0)
 
     def _hand(self, end: int, amount: Ints, dirty: Ints) -> None:
-        """Note the columns of what is handed over at an end, where it is priced."""
+        """Note the columns of what is carried across an end, where it is priced."""
         most = self._most_handed(end)
         for newer, columns in ((False, amount), (True, dirty)):
             for place, group in enumerate(self.groups):
@@ -338,7 +338,7 @@ class Inner(Borders):
         self._columns[1].append(newer)
 
     def whole(self, uses: UseTable, begins: Ints, rest: Ints, left: Ints) -> None:
-        """Tell of tensors that are whole to each piece what each finds of them."""
+        """Tell of tensors that all pieces share what each finds of them."""
         self._columns[0].append(begins)
 
     def close(self) -> None:

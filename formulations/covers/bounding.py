@@ -32,8 +32,9 @@ _SHORT = 0.3
 """Of what prices at borders raise a bound by: what its proof may lose so that it is short."""
 _WORTH = 2e-3
 """Of the bound: what it must rise by for a proof, which takes seconds to check."""
-_CHECK_S, _CHECK_SHARE = 6e-6, 0.1
-"""Seconds that a tensor in a step takes to check, and the share of all that a proof may take."""
+_SEGMENT_S, _TENSOR_S, _CHECK_SHARE = 1.5e-3, 6e-7, 0.25
+"""Seconds that a segment takes to check, and a tensor in a step of it; and the share of all that a
+proof may take."""
 _OFTEN = 10.0
 """Times as long as a proof takes to make: between two."""
 
@@ -107,9 +108,10 @@ def _agreed(arcs: SegmentArcs, plain: CheapestCover, seconds: float) -> Iterator
 
 def _check_s(listed: Listed, proof: CoverCertificate) -> float:
     """Return how long the check of a proof takes, by its segments."""
-    total = 0
-    for each in (*proof.prices, *proof.agreed):
+    total = 0.0
+    for each in (*proof.prices, *proof.agreed, *proof.runs):
         count = 1 if each.bands > 1 else each.pieces
         steps = range(each.begin, each.end)
-        total += len({use.tensor for at in steps for use in listed.modes(at, count)}) * len(steps)
-    return _CHECK_S * total
+        tensors = len({use.tensor for at in steps for use in listed.modes(at, count)})
+        total += _SEGMENT_S + _TENSOR_S * tensors * len(steps)
+    return total

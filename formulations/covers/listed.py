@@ -18,7 +18,7 @@ from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Segment
 
 READ, REST = -1, -2
-"""Groups of tensors that are handed over together: what is never written; sums, and others."""
+"""Groups of tensors that cross borders together: what is never written; sums, and others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Use:
     live_after
         Whether the contents are needed later.
     shared
-        Whether it is whole to each piece.
+        Whether all pieces share it.
     """
 
     tensor: int
@@ -87,7 +87,7 @@ class Listed:
 
     @cached_property
     def groups(self) -> list[int]:
-        """Of each tensor: what it is handed over with at borders.
+        """Of each tensor: the group it is carried across borders with.
 
         That is its own number if it is written and never summed up; ``READ`` if it is never
         written (all of these together); else, and if it crosses no border, ``REST``.
@@ -248,7 +248,7 @@ class Listed:
         return sorted(found - {0, self.count})
 
     def alike(self, segment: Segment) -> tuple[object, list[int]]:
-        """Return what the program of a segment follows, and its tensors in the order of their use.
+        """Return what the program of a segment tracks, and its tensors in the order of their use.
 
         Segments of equal layers have the same program, but for the names of tensors; not the first
         and the last, before and after which nothing is on chip.

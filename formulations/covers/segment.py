@@ -4,8 +4,8 @@ Variables are sums over the pieces of a class: all of them, or the first, those 
 last. Every row is a sum over pieces of rules of PROBLEM.md for single steps, or lacks something of
 it, so that any schedule of any cover with the segment is a solution of no higher cost:
 
-* a tensor that is cut is followed along one piece, from the segment's first step to its last;
-* what all pieces share is followed around: :mod:`formulations.covers.shared_tensors`;
+* a tensor that is cut is tracked along one piece, from the segment's first step to its last;
+* what all pieces share is tracked around them: :mod:`formulations.covers.shared_tensors`;
 * what a piece finds on chip, and what it leaves there: :mod:`formulations.covers.borders`.
 """
 
@@ -54,11 +54,15 @@ class SegmentValue:
 
 def renamed(found: SegmentValue, names: Mapping[int, int]) -> SegmentValue:
     """Return the values of a segment for one that has other tensors in the same places."""
-    prices = {
-        (row[0], names[int(row[1])], *row[2:]) if row[0] in _OF_TENSORS else row: price
-        for row, price in found.prices.items()
-    }
-    return replace(found, prices=prices)
+
+    def named(row: Row) -> Row:
+        if row[0] not in _OF_TENSORS:
+            return row
+        kind, tensor, *rest = row
+        assert isinstance(tensor, int)
+        return kind, names[tensor], *rest
+
+    return replace(found, prices={named(row): price for row, price in found.prices.items()})
 
 
 def classes(pieces: int, *, fine: bool) -> list[int]:
@@ -77,7 +81,7 @@ class SegmentProgram(SegmentRows):
         Bytes that may be on chip before and after it: the scratchpad's for a bound; with 0 it
         prices the segment as one that begins and ends with nothing on chip.
     handed
-        Say what is handed over at both ends, tensor by tensor, so that it can be priced.
+        Say what is carried across both ends, tensor by tensor, so that it can be priced.
     fine
         Tell the first and the last piece from the others.
     inner
@@ -110,9 +114,9 @@ class SegmentProgram(SegmentRows):
         if uses[True]:
             shared = SharedTensors(self, self.ends, self._table(uses[True]))
             if inner:
-                shared.follow_inner()
+                shared.track_inner()
             else:
-                shared.follow()
+                shared.track()
         self.ends.close()
         self._time = self._durations()
 
@@ -199,7 +203,7 @@ class SegmentProgram(SegmentRows):
         return answer.objective * self.unit * self.price
 
     def program(self) -> Program:
-        """Return the program as arrays; what is handed over costs nothing."""
+        """Return the program as arrays; what is carried across its ends costs nothing."""
         listed, objective = self.listed, self.listed.objective
         built = self.builder.program()
         cost = built.cost.copy()
@@ -236,7 +240,7 @@ class SegmentProgram(SegmentRows):
         return dual
 
     def _cut(self, uses: UseTable, number: int) -> None:
-        """Follow tensors that are cut along one piece; bytes are those of all pieces of a class."""
+        """Track tensors that are cut along one piece; bytes are those of all pieces of a class."""
         builder, steps, share = self.builder, self.at(number), self.counts[number] / self.pieces
         size, owners = uses.size * share, uses.owners
         followed = np.array([self.group(t) != REST for t in uses.tensors], bool)

@@ -1,7 +1,7 @@
-"""Tensors that all pieces of a segment share, whole to each: weights, and what pieces sum up.
+"""Tensors that all pieces of a segment share: weights, and what the pieces sum up.
 
-They are followed around: before the first step of a piece comes the last step of the piece before.
-Bytes are sums over the pieces of a class.
+They are tracked around the pieces: before the first step of a piece comes the last step of the
+piece before. Bytes are sums over the pieces of a class.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class SharedTensors:
         self.size = uses.size[:, 0]
         self.summed: Bools = uses.writes[np.arange(len(uses.tensors)), uses.first]
 
-    def follow(self) -> None:
-        """Follow them from the begin of the segment, through all pieces, to its end."""
+    def track(self) -> None:
+        """Track them from the begin of the segment, through all pieces, to its end."""
         program, uses, summed = self.program, self.uses, self.summed
         begins = rest = program.columns(uses.begins, self.size)
         there, parts = uses.begins, list[_Columns]()
@@ -45,8 +45,8 @@ class SharedTensors:
             self._sums(parts, begins, left)
         self.ends.whole(uses, begins, np.where(uses.ends, rest, -1), left)
 
-    def follow_inner(self) -> None:
-        """Follow them along each piece, as what is cut: others are between its last and first step.
+    def track_inner(self) -> None:
+        """Track them along each piece, as what is cut: others are between its last and first step.
 
         What is summed up may be stored by others as well, and is found by each piece but the first.
         """
@@ -88,7 +88,7 @@ class SharedTensors:
         first = number == 0
         if count == 1:
             left = resident[:, -1]
-        else:  # Of the last class only what is handed over matters.
+        else:  # Of the last class only what is carried across the end matters.
             some = uses.ends if last else np.ones_like(uses.ends)
             left = program.columns(some, self.size)
             rests = program.rows("rests", some, (-np.inf, 0.0), owners, number)

@@ -1,4 +1,4 @@
-"""Tensors of a segment as arrays over its steps: how they are used, and when they are followed."""
+"""Tensors of a segment as arrays over its steps: how they are used, and when they are tracked."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class UseTable:
 
 
 class Spans:
-    """Steps (t, steps) in which tensors that are cut are followed.
+    """Steps (t, steps) in which tensors that are cut are tracked.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Spans:
     """
 
     def __init__(self, uses: UseTable, followed: Bools) -> None:
-        """Follow those of (t,) ``followed`` to the end of the segment if they are needed then."""
+        """Track those of (t,) ``followed`` to the end of the segment if they are needed then."""
         shape = uses.used.shape
         handed = followed & uses.ends
         self.there, self.loaded, self.grown, self.held, self.stored = np.zeros((5, *shape), bool)

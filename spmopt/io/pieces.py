@@ -110,8 +110,11 @@ _Segments = document_of(
 )
 """Without ``bands`` each has one."""
 _Prices = document_of(
-    "Prices", row=str, segment=list[int], indices=list[list[int]], price=list[str]
+    "Prices",
+    **{"row": str, "segment": list[int], "indices": list[list[int]], "price": list[str]},
+    steps=(list[int], field(default_factory=list, metadata={"group": "steps"})),
 )
+"""With ``steps`` the last index is the first of so many."""
 _Handed = document_of(
     "Handed", border=list[int], tensor=list[int | None], held=list[str], newer=list[str]
 )
@@ -259,20 +262,30 @@ def _encode_handed(handed: Mapping[tuple[int, int], tuple[int, int]]) -> Json:
 
 def _encode_prices(priced: Mapping[Segment, Mapping[Row, int]]) -> Json:
     """Return segments, and the prices of the rows of one name and so many indices in columns."""
-    alike: dict[tuple[object, int], list[tuple[int, Row, int]]] = {}
+    alike: dict[tuple[object, int, bool], list[tuple[int, Row, int]]] = {}
     for segment, prices in enumerate(priced.values()):
         for row, price in prices.items():
-            alike.setdefault((row[0], len(row)), []).append((segment, row, price))
+            key = row[0], len(row), isinstance(row[-1], tuple)
+            alike.setdefault(key, []).append((segment, row, price))
     columns_of_prices = [
         {
             "row": name,
             "segment": [segment for segment, _, _ in found],
-            "indices": [[row[place] for _, row, _ in found] for place in range(1, size)],
+            "indices": [[_index(row[place]) for _, row, _ in found] for place in range(1, size)],
             "price": [str(price) for _, _, price in found],
+            **({"steps": [_steps(row[-1]) for _, row, _ in found]} if spans else {}),
         }
-        for (name, size), found in alike.items()
+        for (name, size, spans), found in alike.items()
     ]
     return {"segments": _encode_segments(list(priced)), "prices": columns_of_prices}
+
+
+def _index(part: str | int | tuple[int, int]) -> str | int:
+    return part[0] if isinstance(part, tuple) else part
+
+
+def _steps(part: str | int | tuple[int, int]) -> int:
+    return part[1] - part[0] if isinstance(part, tuple) else 1
 
 
 def _decode_certificate(document: Any, where: str) -> CoverCertificate:
@@ -332,7 +345,13 @@ def _read_prices(part: Any, prices: list[dict[Row, int]], where: str) -> None:
     """Add the prices of rows of one name to those of their segments."""
     if {len(each) for each in (part.segment, *part.indices)} - {len(part.price)}:
         raise InputError(f"{where}: columns differ in length")
-    names: Iterable[Row] = zip(*([part.row] * len(part.price), *part.indices), strict=True)
+    indices: list[Sequence[int | tuple[int, int]]] = list(part.indices)
+    if part.steps:
+        if not indices or len(part.steps) != len(indices[-1]) or min(part.steps) < 1:
+            raise InputError(f"{where}.steps: must be as many positive numbers as indices")
+        spans = zip(part.indices[-1], part.steps, strict=True)
+        indices[-1] = [(first, first + steps) for first, steps in spans]
+    names: Iterable[Row] = zip(*([part.row] * len(part.price), *indices), strict=True)
     for segment, row, text in zip(part.segment, names, part.price, strict=True):
         if not 0 <= segment < len(prices):
             raise InputError(f"{where}.segment: no such segment ({segment})")

@@ -36,7 +36,16 @@ def over_covers(result: Result) -> Result:
 
 def cover_words(cover: Cover) -> str:
     """Return the number of segments, and what they are cut into, in words."""
-    segments = "1 segment" if len(cover) == 1 else f"{len(cover)} segments"
+    return f"{segments_words(cover)}, {cut_words(cover)}"
+
+
+def segments_words(cover: Cover) -> str:
+    """Return the number of segments in words."""
+    return "1 segment" if len(cover) == 1 else f"{len(cover)} segments"
+
+
+def cut_words(cover: Cover) -> str:
+    """Return what segments are cut into in words."""
     parts = ["whole"] if any(each.count == 1 for each in cover) else []
     pieces = sorted({each.pieces for each in cover} - {1})
     if pieces:
@@ -45,7 +54,7 @@ def cover_words(cover: Cover) -> str:
     if bands:
         some = "some " if any(each.bands == 1 for each in cover) else ""
         parts.append(f"{some}in {_listed(bands)} bands of rows")
-    return f"{segments}, {', '.join(parts)}"
+    return ", ".join(parts)
 
 
 def family_words(pieces: Pieces) -> str:

@@ -14,7 +14,7 @@ from spmopt.core.result import Result, Status, Totals
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
-from spmopt.reporting.covers import cover_words, places
+from spmopt.reporting.covers import cover_words, cut_words, places, segments_words
 from spmopt.reporting.headings import (
     bank_names,
     heading,
@@ -303,7 +303,7 @@ def _of_covers(machine: Machine, result: Result) -> Iterator[Figure]:
         yield Figure("cover_gap", "gap, all covers", result.cover_gap, gap, PART)
     if result.pieces is not None:
         cover = result.pieces.cover
-        yield Figure("segments", "cover", len(cover), cover_words(cover))
+        yield Figure("segments", "cover", len(cover), segments_words(cover), note=cut_words(cover))
     yield from _beside(machine, result)
 
 

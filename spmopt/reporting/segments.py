@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Self
 
 from spmopt.analysis.segments import SegmentFigures
 from spmopt.core.machine import Machine
@@ -20,8 +22,35 @@ _NOTHING = 1e-6
 """Part of the objective below which a change is none."""
 _ESTIMATED = (
     "Percentages: what the schedule would cost more (-: less) with this change alone, by estimate "
-    "from bounds of segments; neither schedules nor bounds themselves."
+    "from bounds of segments; neither schedules nor bounds themselves. An estimate below the bound "
+    "over all covers is shown as what that bound leaves."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """The objective of the schedule, and how much less any cover may have by the bound."""
+
+    value: float
+    least: float
+
+    @classmethod
+    def of(cls, result: Result) -> Self:
+        if not result.value:
+            return cls(0.0, -inf)
+        bound = result.cover_bound
+        least = -inf if bound is None else min(0.0, float(bound / result.value - 1))
+        return cls(float(result.value), least)
+
+    def words(self, cost: BorderCost) -> str:
+        """Return what a change costs, as a part of the objective of the schedule."""
+        if not isfinite(cost.cost):
+            return "does not fit"
+        part = cost.cost / self.value if self.value else 0.0
+        shown = max(part, self.least)
+        if abs(shown) < _NOTHING:
+            return "no change"
+        return f"{'at best ' if part < self.least else ''}{percent(shown)}"
 
 
 def segments_parts(
@@ -30,7 +59,7 @@ def segments_parts(
     """Yield a table of segments, if there are any."""
     if not segments:
         return
-    rows, whole = [], float(result.value or 0)
+    rows, scale = [], _Scale.of(result)
     for number, each in enumerate(segments):
         rows.append(
             (
@@ -40,8 +69,8 @@ def segments_parts(
                 si(each.cycles / machine.clock_hz, "s", fill=True),
                 share(each.stall_cycles / max(1, each.cycles)),
                 si(each.moved_bytes, "B", fill=True),
-                _why(each, number == len(segments) - 1, whole),
-                _pieces(each, whole),
+                _why(each, number == len(segments) - 1, scale),
+                _pieces(each, scale),
             )
         )
     yield ""
@@ -105,29 +134,21 @@ def _span(each: SegmentFigures) -> str:
     return f"{each.first} to {each.last} ({count})"
 
 
-def _why(each: SegmentFigures, is_last: bool, whole: float) -> str:
+def _why(each: SegmentFigures, is_last: bool, scale: _Scale) -> str:
     """Say what keeps a segment from going on: an obstacle, or what it would cost."""
     if is_last:
         return "the list ends"
     parts = [f"{_how(one)}: {why}" for one, why in each.obstacles]
     merged = each.least("merged")
     if merged is not None:
-        parts.append(f"merged with the next, {_how(merged.cover[0])}: {_cost(merged, whole)}")
+        parts.append(f"merged with the next, {_how(merged.cover[0])}: {scale.words(merged)}")
     moved = each.least("earlier", "later")
     if moved is not None:
-        parts.append(f"ended one operation {moved.change}: {_cost(moved, whole)}")
+        parts.append(f"ended one operation {moved.change}: {scale.words(moved)}")
     return "; ".join(parts) or "not estimated in time"
 
 
-def _pieces(each: SegmentFigures, whole: float) -> str:
+def _pieces(each: SegmentFigures, scale: _Scale) -> str:
     """Say what fewer and more pieces would cost."""
     known = [cost for cost in each.costs if cost.change == "pieces"]
-    return ", ".join(f"{_number(cost.cover[0])}: {_cost(cost, whole)}" for cost in known)
-
-
-def _cost(cost: BorderCost, whole: float) -> str:
-    """Return what a change costs, as a part of the objective of the schedule."""
-    if not isfinite(cost.cost):
-        return "does not fit"
-    part = cost.cost / whole if whole else 0.0
-    return percent(part) if abs(part) >= _NOTHING else "no change"
+    return ", ".join(f"{_number(cost.cover[0])}: {scale.words(cost)}" for cost in known)

@@ -114,7 +114,7 @@ class _Tracer:
         for number, segment in enumerate(self._picture.segments):
             args: Event = {"segment": number, "pieces": segment.pieces}
             span = self._start[segment.begin], self._end[segment.end - 1]
-            yield _slice(SEGMENTS, "segment", segment.label, span, args)
+            yield _slice(SEGMENTS, "segment", segment.labels[0], span, args)
         for number, segment in enumerate(self._picture.segments):
             blocks = [*segment.blocks, segment.end]
             for block, (begin, end) in enumerate(pairwise(blocks)):

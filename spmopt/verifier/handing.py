@@ -1,8 +1,8 @@
-"""Prices of what segments hand over at borders, and what there is to hand over.
+"""Prices of what is carried across borders between segments, and what can be.
 
-A byte on chip when a segment begins costs its price there, and earns it for the segment before; one
-that is newer than DRAM the other way round. Both neighbors have the same bytes, so that what they
-pay cancels, whatever the prices are.
+A byte on chip when a segment begins costs its price there, and earns it for the segment before; if
+it is newer than DRAM it has a second price, the other way round. Both neighbors have the same
+bytes, so that what they pay cancels, whatever the prices are.
 """
 
 from __future__ import annotations

@@ -3,48 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
 
 from spmopt.core.errors import InputError
 from spmopt.core.pieces.certificate import Row
+from spmopt.core.table import Bools, Ints
 
-Quantity = tuple[str | int, ...]
-Terms = list[tuple[Quantity, int]]
+Terms = list[tuple[int, int]]
+"""Quantities by number, each with its factor."""
+Sizes = NDArray[np.object_]
+"""Bytes as Python's integers, which no sum or product makes too large."""
+_EXACT = 2.0**61
+"""Magnitude below which sums of 64 bits are exact, with room for how this is estimated."""
 
 
 class Pricing:
-    """A cost to which multiples of rows are added, one by one.
+    """A cost to which multiples of rows are added.
 
     Any prices prove a bound: each row holds, and what remains of the cost is least where each
-    quantity is at the one or the other end of what it can be.
+    quantity is at the one or the other end of what it can be. Quantities and rows have numbers;
+    rows without a price are -1, and nothing is done for them.
 
     Attributes
     ----------
     total
         What does not depend on any quantity.
-    cost
-        Of each quantity, one unit.
     """
 
     def __init__(self, name: str, prices: Mapping[Row, int]) -> None:
         self.name, self.prices = name, prices
-        self.seen: set[Row] = set()
         self.total = 0
-        self.cost: dict[Quantity, int] = {}
-        self._sides: dict[Quantity, tuple[int, int | None]] = {}
+        self._series: dict[Row, dict[str | int | tuple[int, int], int]] = {}
+        for row, price in prices.items():
+            self._series.setdefault(row[:-1], {})[row[-1]] = price
+        self._known = set[Row]()
+        self._least, self._most = list[int](), list[int | None]()
+        self._price: list[int] = []
+        self._entries: list[tuple[Ints, Ints, Ints]] = []
+        self._single: list[tuple[int, int, int]] = []
 
-    def new(self, *name: str | int, most: int | None, least: int = 0, cost: int = 0) -> Quantity:
+    def new(self, most: int, least: int = 0, cost: int = 0) -> int:
         """Add a quantity that may be from ``least`` to ``most``; a unit costs so much."""
-        assert name not in self.cost, name
-        self.cost[name], self._sides[name] = cost, (least, most)
-        return name
+        self._least.append(least)
+        self._most.append(most)
+        number = len(self._most) - 1
+        if cost:
+            self._single.append((self.costing(cost), number, 1))
+        return number
+
+    def several(self, where: Bools, most: Sizes | int | None, least: Sizes | None = None) -> Ints:
+        """Add a quantity for each true element of ``where``; -1 of the others."""
+        numbers = np.full(where.shape, -1)
+        count, first = int(where.sum()), len(self._most)
+        numbers[where] = np.arange(first, first + count)
+        if isinstance(most, np.ndarray):
+            self._most += np.broadcast_to(most, where.shape)[where].tolist()
+        else:
+            self._most += [most] * count
+        self._least += [0] * count if least is None else least[where].tolist()
+        return numbers
 
     def most(self, terms: Terms) -> int:
         """Return the most that quantities are together."""
-        return sum(self._sides[quantity][1] or 0 for quantity, _ in terms)
+        return sum(self._most[quantity] or 0 for quantity, _ in terms)
 
-    def row(
-        self, name: Row, terms: Iterable[tuple[Quantity, int]], least: int | None, most: int | None
-    ) -> None:
+    def row(self, name: Row, terms: Terms, least: int | None, most: int | None) -> None:
         """Add a multiple of a row: of its lower side at a positive price, else of its upper one.
 
         Raises
@@ -52,16 +78,98 @@ class Pricing:
         InputError
             The row has no such side.
         """
-        self.seen.add(name)
-        price = self.prices.get(name, 0)
-        if not price:
-            return
+        price = self.prices.get(name)
+        if price is not None:
+            self.extend(self._priced(name, price, least, most), terms)
+
+    def extend(self, number: int, terms: Terms) -> None:
+        """Add quantities to a row, each so many times; -1 is none."""
+        if number >= 0:
+            self._single += [(number, quantity, factor) for quantity, factor in terms]
+
+    def rows(
+        self,
+        names: list[Row],
+        where: Bools,
+        least: Sizes | None,
+        most: Sizes | None,
+    ) -> Ints:
+        """Add multiples of rows: of each name, those of places in its line of ``where``.
+
+        A place is the last part of a row's name; it may be the first of places and the end.
+
+        Returns
+        -------
+        ndarray
+            Their numbers, for :meth:`add`; -1 of those without a price.
+
+        Raises
+        ------
+        InputError
+            A row has no side for its price.
+        """
+        numbers = np.full(where.shape, -1)
+        for line, name in enumerate(names):
+            prices = self._series.get(name)
+            for place, price in prices.items() if prices else ():
+                steps = (place, place + 1) if isinstance(place, int) else place
+                if isinstance(steps, str) or not 0 <= steps[0] < steps[1] <= where.shape[1]:
+                    continue
+                here = slice(*steps)
+                if not where[line, here].all():
+                    continue
+                if (numbers[line, here] >= 0).any():
+                    raise InputError(f"{self.name}: row {(*name, place)} has two prices")
+                sides = [None if side is None else sum(side[line, here]) for side in (least, most)]
+                numbers[line, here] = self._priced((*name, place), price, *sides)
+        return numbers
+
+    def _priced(self, name: Row, price: int, least: int | None, most: int | None) -> int:
+        self._known.add(name)
         side = least if price > 0 else most
-        if side is None:
+        if price and side is None:
             raise InputError(f"{self.name}: row {name} has no side for its price")
-        self.total += price * side
-        for quantity, factor in terms:
-            self.cost[quantity] -= price * factor
+        self.total += price * (side or 0)
+        return self._number(price) if price else -1
+
+    def raised(self, rows: Ints, sides: Iterable[int]) -> None:
+        """Raise the sides of rows that were added, by so much each."""
+        for number, side in zip(rows.tolist(), sides, strict=True):
+            if number >= 0:
+                self.total += self._price[number] * side
+
+    def costing(self, cost: int) -> int:
+        """Return a row by which each unit of a quantity in it costs so much."""
+        return self._number(-cost) if cost else -1
+
+    def together(self, rows: Ints) -> Ints:
+        """Return one row: what is added to it is added to each of some rows."""
+        return self.onward(rows)[:1]
+
+    def onward(self, rows: Ints, *, back: bool = False) -> Ints:
+        """Return as many rows: what is added to one is added to it and those after, or before."""
+        prices = [self._price[number] if number >= 0 else 0 for number in rows.tolist()]
+        sums = list(accumulate(prices if back else reversed(prices)))
+        sums = sums if back else sums[::-1]
+        return np.array([self._number(price) if price else -1 for price in sums], np.int64)
+
+    def _number(self, price: int) -> int:
+        self._price.append(price)
+        return len(self._price) - 1
+
+    def add(self, rows: Ints, quantities: Ints, factor: int | Ints = 1) -> None:
+        """Add quantities to rows, one by one, each so many times; -1 is none."""
+        some = (rows >= 0) & (quantities >= 0)
+        if not some.any():
+            return
+        # Not ``broadcast_arrays``, which takes ten times as long of small arrays.
+        rows, quantities, factor = (
+            each[some]
+            if isinstance(each, np.ndarray) and each.shape == some.shape
+            else np.broadcast_to(each, some.shape)[some]
+            for each in (rows, quantities, factor)
+        )
+        self._entries.append((rows, quantities, factor))
 
     def least(self) -> int:
         """Return the least of what remains.
@@ -71,18 +179,34 @@ class Pricing:
         InputError
             The prices leave a cost below any bound, or are of rows that there are not.
         """
-        unknown = self.prices.keys() - self.seen
-        if unknown:
+        if len(self._known) < len(self.prices):
+            unknown = self.prices.keys() - self._known
             raise InputError(f"{self.name}: no row is called {min(map(str, unknown))}")
-        for quantity, cost in self.cost.items():
-            least, most = self._sides[quantity]
-            if cost >= 0:
-                self.total += cost * least
-            elif most is None:
-                raise InputError(f"{self.name}: prices are too high for {quantity}")
-            else:
-                self.total += cost * most
-        return self.total
+        cost = self._costs()
+        total, most, least = self.total, self._most, self._least
+        for number in np.flatnonzero(cost < 0).tolist():
+            upper = most[number]
+            if upper is None:
+                raise InputError(f"{self.name}: prices of the time of a step are too high")
+            total += int(cost[number]) * upper
+        return total + sum(
+            int(cost[number]) * least[number]
+            for number in np.flatnonzero(cost > 0).tolist()
+            if least[number]
+        )
+
+    def _costs(self) -> Ints:
+        """Return what each quantity costs in the end, of 64 bits or as Python's integers."""
+        single = np.array(self._single, np.int64).reshape(-1, 3).T
+        parts = [*self._entries, (single[0], single[1], single[2])]
+        rows, quantities, factor = (np.concatenate(each) for each in zip(*parts, strict=True))
+        kind: type = object
+        if max(map(abs, self._price), default=0) < _EXACT:
+            size = np.abs(np.array(self._price, np.float64))[rows] * np.abs(factor)
+            kind = np.int64 if np.bincount(quantities, size).max(initial=0) < _EXACT else object
+        cost: Ints = np.zeros(len(self._most), kind)
+        np.subtract.at(cost, quantities, np.array(self._price, kind)[rows] * factor.astype(kind))
+        return cost
 
 
 def minus(terms: Terms) -> Terms:

@@ -18,15 +18,41 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import accumulate
+
+import numpy as np
 
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Segment
+from spmopt.core.table import Ints
 from spmopt.verifier.handing import READ, REST, Handing
-from spmopt.verifier.pricing import Pricing, Quantity, Terms, minus
+from spmopt.verifier.pricing import Pricing, Terms, minus
 from spmopt.verifier.segment_uses import SegmentUse
 
 Place = tuple[int, int]
+Moved = list[tuple[Ints, int]]
+"""Rows of each step in which what is moved counts, and how often."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Channels:
+    """Rows of the steps of a class: its room, and those that transfers in and out count in.
+
+    Attributes
+    ----------
+    fixed_into, fixed_out
+        Where those count beside that are of operands that must be resident: computing waits.
+    streamed
+        Bytes in and out, step by step, if nothing is resident.
+    """
+
+    room: Ints
+    into: Moved
+    out: Moved
+    fixed_into: Moved
+    fixed_out: Moved
+    streamed: tuple[list[int], list[int]]
 
 
 class Around:
@@ -41,22 +67,20 @@ class Around:
         """Return that nothing is followed beyond its last use but what is newer than DRAM."""
         return False
 
-    def found(self, tensor: int, number: int, found: Quantity) -> None:
+    def found(self, tensor: int, number: int, found: int) -> None:
         """Tell of what pieces find of a tensor that is cut."""
         self._found.append((found, 1))
 
-    def leaves(
-        self, tensor: int, number: int, last: Quantity | None, newer: Quantity | None
-    ) -> None:
+    def leaves(self, tensor: int, number: int, last: int | None, newer: int | None) -> None:
         """Tell of what pieces leave of one."""
         if newer is not None:
             self._left.append((newer, 1))
 
-    def found_whole(self, tensor: int, found: Quantity) -> None:
+    def found_whole(self, tensor: int, found: int) -> None:
         """Tell of what each piece finds of a tensor that is whole to it."""
         self._found.append((found, 1))
 
-    def add(self, pricing: Pricing) -> None:
+    def add(self, pricing: Pricing, channels: list[Channels]) -> None:
         """Add the rows."""
         for name, terms in (("finds", self._found), ("leaves", self._left)):
             if terms:
@@ -104,6 +128,7 @@ class Ends:
         self._last: dict[Place, Terms] = {}
         self._newer: dict[Place, Terms] = {}
         self._begins, self._ends = Counter[int](), Counter[int]()
+        self._owed: dict[int, int] = {}
         self._whole: dict[str, dict[int, Terms]] = {"found": {}, "rest": {}, "left": {}}
 
     def of(self, tensor: int) -> int:
@@ -115,14 +140,12 @@ class Ends:
         """Return whether a tensor is followed to the segment's end if it is needed then."""
         return self.handing.group[tensor] != REST
 
-    def found(self, tensor: int, number: int, found: Quantity) -> None:
+    def found(self, tensor: int, number: int, found: int) -> None:
         """Tell of what the pieces of a class find of a tensor that is cut."""
         self._begins[self.of(tensor)] += self.sizes[tensor] if number == 0 else 0
         self._found.setdefault((self.of(tensor), number), []).append((found, 1))
 
-    def leaves(
-        self, tensor: int, number: int, last: Quantity | None, newer: Quantity | None
-    ) -> None:
+    def leaves(self, tensor: int, number: int, last: int | None, newer: int | None) -> None:
         """Tell of what pieces of a class leave: in all, as far as it is known, and newer."""
         place = self.of(tensor), number
         self._ends[place[0]] += self.sizes[tensor] if number == 0 else 0
@@ -131,43 +154,36 @@ class Ends:
         if newer is not None:
             self._newer.setdefault(place, []).append((newer, 1))
 
-    def found_whole(self, tensor: int, found: Quantity) -> None:
+    def found_whole(self, tensor: int, found: int) -> None:
         """Tell of what is there of a tensor that is whole to each piece."""
         self._whole["found"].setdefault(self.of(tensor), []).append((found, 1))
 
-    def leaves_whole(self, tensor: int, rest: Quantity) -> None:
+    def leaves_whole(self, tensor: int, rest: int) -> None:
         """Tell of what the last piece leaves of a tensor that is whole to each."""
         self._whole["rest"].setdefault(self.of(tensor), []).append((rest, 1))
 
-    def leaves_sum(self, tensor: int, left: Quantity) -> None:
+    def leaves_sum(self, tensor: int, left: int) -> None:
         """Tell of what the last piece leaves of a sum that is newer than DRAM."""
         self._whole["left"].setdefault(self.of(tensor), []).append((left, 1))
 
-    def add(
-        self,
-        pricing: Pricing,
-        into: dict[Place, Terms],
-        out: dict[Place, Terms],
-        room: dict[Place, Terms],
-    ) -> None:
+    def add(self, pricing: Pricing, channels: list[Channels]) -> None:
         """Add the rows; tell steps what they move, and what takes their room."""
-        self.pricing, self.moves, self.stores, self.room = pricing, into, out, room
-        before = [0, *accumulate(self.counts)]
-        self.here: dict[int, Terms] = {}
-        self.stays: dict[tuple[int, int], Terms] = {}
+        self.pricing, self.channels = pricing, channels
+        # Where bands are uneven, what is held takes no room.
+        self.room = [pricing.together(each.room) for each in channels] if self.even else []
+        self.here: dict[Place, Terms] = {}
+        self.stays: dict[Place, Terms] = {}
         for group in self.groups:
-            self.here[group] = []
             for number, count in enumerate(self.counts):
-                self.stays[group, number] = []
-                for piece in range(before[number], before[number] + count):
+                first = sum(self.counts[:number])
+                self.here[group, number], self.stays[group, number] = [], []
+                for piece in range(first, first + count):
                     if self.held[0] and self._begins[group]:
-                        most = -(-self._begins[group] // (self.pieces if self.even else 1))
-                        here = pricing.new("here", group, piece, most=most)
-                        self.here[group].append((here, 1))
+                        here = pricing.new(-(-self._begins[group] // self._shares))
+                        self.here[group, number].append((here, 1))
                         self._takes(here, [min(max(piece - b, 0), n) for b, n in self._spans])
                     if self.held[1] and self._ends[group]:
-                        most = -(-self._ends[group] // (self.pieces if self.even else 1))
-                        stays = pricing.new("stays", group, piece, most=most)
+                        stays = pricing.new(-(-self._ends[group] // self._shares))
                         self.stays[group, number].append((stays, 1))
                         self._takes(
                             stays, [min(max(b + n - 1 - piece, 0), n) for b, n in self._spans]
@@ -176,23 +192,31 @@ class Ends:
         for group in self.out:
             passes = group in self.into and (group == READ or group not in self.touched)
             if passes and all(self.held):
-                most = self.idle if group == READ else self.out[group]
-                through = pricing.new("through", group, most=most)
+                through = pricing.new(self.idle if group == READ else self.out[group])
                 self.through[group] = [(through, 1)]
                 self._takes(through, self.counts)
         self._arrive()
         self._leave()
 
     @property
+    def _shares(self) -> int:
+        """Pieces that share a tensor evenly."""
+        return self.pieces if self.even else 1
+
+    @property
     def _spans(self) -> list[tuple[int, int]]:
         """The first piece of each class, and how many there are."""
         return list(zip([0, *accumulate(self.counts)], self.counts, strict=False))
 
-    def _takes(self, quantity: Quantity, times: list[int]) -> None:
+    def _takes(self, quantity: int, times: list[int]) -> None:
         """Take room in so many pieces of each class, in all their steps; unless they are uneven."""
-        for number, count in enumerate(times if self.even else []):
-            for step in range(self.steps) if count else ():
-                self.room[number, step].append((quantity, count))
+        for rows, count in zip(self.room, times, strict=False):
+            if count:
+                self.pricing.add(rows, np.array([quantity]), count)
+
+    def _all(self, found: dict[Place, Terms], group: int) -> Terms:
+        """Return terms of all classes."""
+        return [each for number in range(len(self.counts)) for each in found[group, number]]
 
     def _early(self, number: int) -> bool:
         """Return whether some piece of a class has one before it."""
@@ -207,35 +231,31 @@ class Ends:
         row, new = self.pricing.row, self.pricing.new
         ahead = Terms()
         for (group, number), found in self._found.items():
-            here = [q for q in self.here[group] if self._class(q[0][2]) == number]
-            terms = [*found, *minus(here)]
+            terms = [*found, *minus(self.here[group, number])]
             if self._early(number):
-                again = (new("again", group, number, most=self.pricing.most(found)), 1)
+                again = (new(self.pricing.most(found)), 1)
                 ahead.append(again)
                 terms += minus([again])
             row(("found", group, number), terms, None, 0)
-        self._move("ahead", ahead, self.moves, self._late)
+        self._move("ahead", ahead, self._late)
         total = Terms()
         for group in self.groups:
             whole = self._whole["found"].get(group, [])
-            terms = [*self.here[group], *whole, *self.through.get(group, [])]
+            terms = [*self._all(self.here, group), *whole, *self.through.get(group, [])]
             if group not in self.into and not terms:
                 continue
             into: Terms = []
             if self.held[0]:
                 price, worth = self.handing.of(self.segment.begin, group)
                 most = min(self.into.get(group, self.held[0]), self.held[0])
-                into = [(new("in", group, most=most, cost=price), 1)]
+                into = [(new(most, cost=price), 1)]
                 if group >= 0 and group in self.into:
-                    owed = new("owed", group, most=most, cost=-worth)
-                    row(("dirty in", group), [(owed, 1), *minus(into)], None, 0)
+                    self._owed[group] = new(most, cost=-worth)
+                    row(("dirty in", group), [(self._owed[group], 1), *minus(into)], None, 0)
             row(("in", group), [*terms, *minus(into)], None, 0)
             total += into
         if total:
             row(("held",), total, None, self.held[0])
-
-    def _class(self, piece: str | int) -> int:
-        return sum(int(piece) >= b for b, _ in self._spans) - 1
 
     def _leave(self) -> None:
         """What pieces leave, and what is there when the segment ends."""
@@ -245,14 +265,14 @@ class Ends:
         for (group, number), newer in self._newer.items():
             terms, held = list(newer), Terms()
             if self._late(number):
-                later = (new("behind", group, number, most=most(newer)), 1)
+                later = (new(most(newer)), 1)
                 behind.append(later)
                 terms += minus([later])
                 if self.held[1]:
-                    held.append((new("kept", group, number, most=most(newer)), 1))
+                    held.append((new(most(newer)), 1))
                     stored += held
             if self.held[1]:
-                given = (new("given", group, number, most=most(newer)), 1)
+                given = (new(most(newer)), 1)
                 held.append(given)
                 dirty.setdefault(group, []).append(given)
                 stays = self.stays[group, number]
@@ -262,9 +282,9 @@ class Ends:
             if stays or any(self.stays[group, other] for other in range(len(self.counts))):
                 last = self._last.get((group, number), [])
                 row(("stays", group, number), [*stays, *minus(last)], None, 0)
-        self._move("behind", behind, self.stores, self._early, back=True)
+        self._move("behind", behind, self._early, out=True, back=True)
         stored += self._old(dirty)
-        self._move("stored", stored, self.stores, lambda number: True, room=False)
+        self._move("stored", stored, lambda number: True, out=True, room=False)
         self._give(dirty)
 
     def _old(self, dirty: dict[int, Terms]) -> Terms:
@@ -274,14 +294,14 @@ class Ends:
             lasts = group in self.live if group in self.touched else True
             if group < 0 or not self.held[0] or group in self.written or not lasts:
                 continue
-            amount = (new("paid", group, most=self.into[group]), 1)
+            amount = (new(self.into[group]), 1)
             stored.append(amount)
-            terms = [(("owed", group), 1), *minus([amount])]
+            terms = [(self._owed[group], 1), *minus([amount])]
             if self.held[1] and group in self.out:
-                old = (new("old", group, most=self.into[group]), 1)
+                old = (new(self.into[group]), 1)
                 terms += minus([old])
                 dirty.setdefault(group, []).append(old)
-                sources = [q for n in range(len(self.counts)) for q in self.stays[group, n]]
+                sources = self._all(self.stays, group)
                 sources += self._whole["rest"].get(group, [])
                 sources += self.through.get(group, [])
                 row(("old", group), [old, *minus(sources)], None, 0)
@@ -299,32 +319,32 @@ class Ends:
             most = min(self.out.get(group, held), held)
             out: Terms = []
             if held and (crosses or newer):
-                out = [(new("out", group, most=most, cost=-price), 1)]
+                out = [(new(most, cost=-price), 1)]
                 total += out
             if newer:
                 given: Terms = []
                 if held:
-                    given = [(new("newer out", group, most=most, cost=worth), 1)]
+                    given = [(new(most, cost=worth), 1)]
                     row(("newer out", group), [*given, *minus(out)], None, 0)
                 row(("dirty out", group), [*newer, *minus(given)], None, 0)
             if crosses:
-                loaded = (new("later", group, most=self.out[group]), 1)
+                loaded = (new(self.out[group]), 1)
                 later.append(loaded)
-                sources = [q for n in range(len(self.counts)) for q in self.stays[group, n]]
+                sources = self._all(self.stays, group)
                 sources += self._whole["rest"].get(group, [])
                 sources += [*self.through.get(group, []), loaded]
                 row(("out", group), [*out, *minus(sources)], None, 0)
         if total:
             row(("left",), total, None, self.held[1])
-        self._move("later", later, self.moves, lambda number: True, after=True)
+        self._move("later", later, lambda number: True, after=True)
 
     def _move(
         self,
         name: str,
         amounts: Terms,
-        moved: dict[Place, Terms],
         where: Callable[[int], bool],
         *,
+        out: bool = False,
         back: bool = False,
         room: bool = True,
         after: bool = False,
@@ -335,19 +355,20 @@ class Ends:
         """
         if not amounts:
             return
-        most, terms = self.pricing.most(amounts), list(amounts)
-        for number in range(len(self.counts)):
-            for step in range(self.steps) if where(number) else ():
-                one = self.pricing.new(name, "moved", number, step, most=most)
-                terms.append((one, -1))
-                moved[number, step].append((one, 1))
-                steps = range(step + 1) if back else range(step, self.steps)
-                for other in steps if room and self.even else ():
-                    self.room[number, other].append((one, 1))
-                if after:
-                    later = [0] * (number + 1) + self.counts[number + 1 :]
-                    self._takes(one, later)
-        self.pricing.row((name,), terms, None, 0)
+        pricing, terms = self.pricing, list(amounts)
+        most = pricing.most(amounts)
+        for number, channels in enumerate(self.channels):
+            if not where(number):
+                continue
+            moved = pricing.several(np.ones(self.steps, bool), most)
+            terms += [(each, -1) for each in moved.tolist()]
+            for rows, factor in channels.out if out else channels.into:
+                pricing.add(rows, moved, factor)
+            if room and self.even:
+                pricing.add(pricing.onward(channels.room, back=back), moved)
+            for later in range(number + 1, len(self.room)) if after else ():
+                pricing.add(np.repeat(self.room[later], self.steps), moved, self.counts[later])
+        pricing.row((name,), terms, None, 0)
 
 
 def _sum_up(sizes: Iterable[tuple[int, int]]) -> dict[int, int]:

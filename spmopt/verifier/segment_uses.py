@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Segment
 
@@ -58,3 +60,35 @@ def uses_of(liveness: Liveness, segment: Segment) -> list[tuple[int, bool, list[
             )
             found.setdefault(tensor, []).append(use)
     return [(tensor, whole[tensor], uses) for tensor, uses in found.items()]
+
+
+class Tracks:
+    """The steps of a piece in which tensors that are cut may be on chip, tensor by tensor.
+
+    After its last use one is there if it is ``followed``, and needed.
+
+    Attributes
+    ----------
+    some : (m, steps)
+        These: a tensor's uses, and steps between them where what is in it is needed.
+    grows, fixed, wrote, newer : (m, steps)
+        Whether it is there before the step, and may be loaded in it; whether it must be resident;
+        whether it is written; and whether bytes newer than DRAM may be there after.
+    """
+
+    def __init__(self, tensors: list[list[SegmentUse]], followed: list[bool], steps: int) -> None:
+        there, self.fixed, self.wrote, self.newer, used = np.zeros((5, len(tensors), steps), bool)
+        reads = np.ones((len(tensors), steps), bool)
+        for at, uses in enumerate(tensors):
+            begin, live, dirty = 0, uses[0].reads, False
+            for use in uses:
+                step = use.step
+                there[at, begin:step], self.newer[at, begin:step] = live, live and dirty
+                begin, live = step + 1, use.live
+                dirty = use.live and (use.writes or dirty)
+                used[at, step], reads[at, step], self.newer[at, step] = True, use.reads, dirty
+                self.wrote[at, step], self.fixed[at, step] = use.writes, use.fixed
+            if followed[at]:
+                there[at, begin:], self.newer[at, begin:] = live, live and dirty
+        self.some = there | used
+        self.grows = self.some & reads

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+from math import inf
+
 import pytest
 
 from formulations.covers.border_costs import border_costs
@@ -10,7 +14,9 @@ from formulations.covers.segment import SegmentProgram
 from spmopt.analysis.explanation import Explanation
 from spmopt.api.analyses import explain
 from spmopt.api.scheduling import Solution
-from spmopt.core.pieces.segments import Segment
+from spmopt.core.pieces.segments import BorderCost, Segment
+from spmopt.reporting.segments import segments_parts
+from spmopt.reporting.tables import Grid
 from tests.in_pieces import perceptron
 
 
@@ -92,3 +98,31 @@ def test_the_table_says_why() -> None:
     record = found.record()["segments"]
     assert isinstance(record, list)
     assert record[0]["begin"] == 0
+
+
+def test_no_estimate_is_shown_to_gain_more_than_the_bound_leaves() -> None:
+    stored = perceptron()
+    result = replace(stored.result, value=Fraction(100), cover_bound=Fraction(99))
+    schedule = stored.result.schedule
+    assert schedule is not None
+    figures = Explanation.of(
+        stored.instance, schedule, stored.result.pieces, stored.result.objective
+    ).segments
+    one = figures[0].segment
+    shown = {}
+    for cost in (-5.0, -0.5, 0.0, 2.0, inf):
+        change = BorderCost(segment=0, change="pieces", cover=(one,), cost=cost)
+        each = replace(figures[0], costs=(change,))
+        (grid,) = [
+            part
+            for part in segments_parts([each], stored.instance.machine, result)
+            if isinstance(part, Grid)
+        ]
+        shown[cost] = grid.rows[0][-1].partition(": ")[2]
+    assert shown == {
+        -5.0: "at best -1 %",
+        -0.5: "-0.5 %",
+        0.0: "no change",
+        2.0: "+2 %",
+        inf: "does not fit",
+    }

@@ -86,7 +86,9 @@ LOOPS = st.builds(
     operations=st.lists(NAMES, max_size=3).map(tuple),
     rows=st.lists(st.lists(st.integers(0, 9), max_size=3).map(tuple), max_size=2).map(tuple),
 )
+SPANS = st.tuples(st.integers(0, 9), st.integers(1, 9)).map(lambda span: (span[0], sum(span)))
 ROWS: st.SearchStrategy[Row] = st.one_of(
+    st.tuples(st.just("grows"), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9) | SPANS),
     st.tuples(st.sampled_from(("grows", "holds")), st.integers(0, 9), st.integers(0, 9)),
     st.tuples(st.sampled_from(("room", "moves")), st.integers(0, 9)),
     st.tuples(st.sampled_from(("found", "left"))),
@@ -249,6 +251,7 @@ DAMAGE = [
     ("certificate.prices.0.price.0", 7, "certificate.prices[0].price[0]: must be a text"),
     ("certificate.prices.0.segment.0", -1, "certificate.prices[0].segment: no such segment (-1)"),
     ("certificate.prices.0.indices", [[1]], "certificate.prices[0]: columns differ in length"),
+    ("certificate.prices.0.steps", [0], "certificate.prices[0].steps: must be as many positive"),
     ("loops.0.pieces", 8, "pieces.loops[0]: must be that of the segment"),
     ("loops.1.operations", ["w2"], "pieces.loops[1]: must be that of the segment"),
     ("loops", [], "pieces.loops[0]: must be that of the segment"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from spmopt.core.pieces.segments import Segment
+from spmopt.reporting.covers import cover_words
 from spmopt.reporting.plots.schedule import plot_lanes
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.record import schedule_record
@@ -71,6 +74,30 @@ def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
 
 def test_a_picture_has_a_lane_of_them(picture: ScheduleView) -> None:
     labels = [each.get_text() for each in plot_lanes(picture).get_yticklabels()]
-    assert labels[0] == f"{len(picture.segments)} segments"
+    assert labels[0] == f"{len(picture.segments)} segments,\ntheir pieces"
     assert len(labels) == 5
     assert len(plot_lanes(sample("belady")).get_yticklabels()) == 4
+
+
+def test_labels_are_never_cut(picture: ScheduleView) -> None:
+    known = {label for each in picture.segments for label in each.labels}
+    drawn = [each.get_text() for each in plot_lanes(picture).texts]
+    assert drawn
+    assert known.issuperset(drawn)
+    bands = replace(picture.segments[0], pieces=4, bands=2, begin=0, end=16, operations="a to b")
+    assert bands.labels == ("4 pieces x 2 bands: a to b", "4 pieces x 2 bands", "4 x 2")
+    whole = replace(bands, pieces=1, bands=1)
+    assert whole.labels == ("a to b", "whole", "1")
+
+
+def test_words_tell_what_some_segments_are_from_what_all_are() -> None:
+    one = Segment(begin=0, end=2, pieces=4)
+    banded = Segment(begin=2, end=3, pieces=4, bands=2)
+    whole = Segment(begin=3, end=4)
+    assert cover_words((one,)) == "1 segment, in 4 pieces of the batch"
+    assert cover_words((replace(whole, begin=0),)) == "1 segment, whole"
+    assert (
+        cover_words((one, banded, whole))
+        == "3 segments, whole, in 4 pieces of the batch, some in 2 bands of rows"
+    )
+    assert cover_words((banded,)) == "1 segment, in 4 pieces of the batch, in 2 bands of rows"

@@ -9,8 +9,9 @@ from spmopt.core.objective import Objective
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.segments import Segment
 
-Row = tuple[str | int, ...]
-"""Name of a row of the program of a segment."""
+Row = tuple[str | int | tuple[int, int], ...]
+"""Name of a row of the program of a segment; or of rows that have the same price, whose names end
+with steps from the first of two to before the second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class CoverCertificate:
         Of a byte that is on chip at a border, and of one that is newer than DRAM, by border and
         group (``spmopt.verifier.handing``).
     agreed
-        Of rows of some segments, as ``prices``, where what they hand over has those prices.
+        Of rows of some segments, as ``prices``, where what crosses their borders has those prices.
     fine
         Whether rows of these are of the first piece, those between and the last, not of all.
     """

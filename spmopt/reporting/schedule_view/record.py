@@ -130,7 +130,7 @@ def _segment(picture: ScheduleView, segment: SegmentSpan) -> Json:
     start, blocks = picture.times.start, list(segment.blocks)
     last = segment.end - 1
     return {
-        "label": segment.label,
+        "labels": list(segment.labels),
         "pieces": segment.pieces,
         "begin": segment.begin,
         "end": segment.end,

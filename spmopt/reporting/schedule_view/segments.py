@@ -15,15 +15,15 @@ class SegmentSpan:
 
     Attributes
     ----------
-    label
-        Its operations, and how often.
+    operations
+        The first of them to the last.
     begin, end
         Its steps: [begin, end).
     pieces, bands
         Blocks of steps that follow each other: each piece, and of it each band of rows.
     """
 
-    label: str
+    operations: str
     begin: int
     end: int
     pieces: int
@@ -34,6 +34,19 @@ class SegmentSpan:
         """First steps of the blocks."""
         count = self.pieces * self.bands
         return range(self.begin, self.end, (self.end - self.begin) // count)
+
+    @property
+    def cut(self) -> str:
+        """What it is cut into; nothing where it is whole."""
+        bands = f" x {self.bands} bands" if self.bands > 1 else ""
+        return f"{self.pieces} pieces{bands}" if len(self.blocks) > 1 else ""
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """What it is called, the longest first: with its operations, what it is cut into."""
+        numbers = f"{self.pieces} x {self.bands}" if self.bands > 1 else str(self.pieces)
+        cut = self.cut
+        return (f"{cut}: {self.operations}" if cut else self.operations), cut or "whole", numbers
 
     def block_name(self, block: int) -> str:
         """Return what a block is called."""
@@ -55,11 +68,9 @@ def _spans(result: Result) -> Iterator[SegmentSpan]:
     names, begin = [each.name for each in result.pieces.listing.operations], 0
     for segment in result.pieces.cover:
         first, last = names[segment.begin], names[segment.end - 1]
-        times = f"{segment.pieces} x " if segment.count > 1 else ""
-        times += f"{segment.bands} bands x " if segment.bands > 1 else ""
         count = (segment.end - segment.begin) * segment.pieces * segment.bands
         yield SegmentSpan(
-            label=f"{times}{first if first == last else f'{first} to {last}'}",
+            operations=first if first == last else f"{first} to {last}",
             begin=begin,
             end=begin + count,
             pieces=segment.pieces,

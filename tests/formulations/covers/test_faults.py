@@ -23,7 +23,7 @@ from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import ListedOperation, PieceModes, Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.handing import Handing
-from spmopt.verifier.pricing import Pricing, Quantity
+from spmopt.verifier.pricing import Pricing
 from spmopt.verifier.segment_bound import segment_bound
 from spmopt.verifier.segment_ends import Ends
 from spmopt.verifier.segment_uses import Liveness
@@ -38,7 +38,7 @@ OF_ENDS = (
     *("owed", "old", "dirty out", "newer out", "out", "left", "later"),
 )
 FAULTS = ("row", "sign", "term", "size")
-Terms = Iterable[tuple[Quantity, int]]
+Terms = Iterable[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +101,71 @@ def cases() -> list[Priced]:
 
 def plant(monkeypatch: pytest.MonkeyPatch, kind: str, fault: str) -> None:
     """Leave out rows of a kind, or a term of each, turn its sign, or add a byte to a side."""
-    row = Pricing.row
+    add, extend, priced = Pricing.add, Pricing.extend, Pricing._priced
+    whole = dict[Pricing, set[int]]()
 
-    def wrong(self: Pricing, name: Row, terms: Terms, least: int | None, most: int | None) -> None:
+    def wrong_price(
+        self: Pricing, name: Row, price: int, least: int | None, most: int | None
+    ) -> int:
+        if name[0] != kind:
+            return priced(self, name, price, least, most)
+        if fault == "row":
+            self._known.add(name)
+            return -1
+        if fault == "size":
+            least, most = (side if side is None else side + 1 for side in (least, most))
+        number = priced(self, name, price, least, most)
+        whole.setdefault(self, set()).add(number)
+        return number
+
+    def hit(self: Pricing, number: int) -> bool:
+        """Return whether a term is the first of a row that bears the fault."""
+        some = whole.get(self, set()) if fault in ("sign", "term") else set()
+        found = number in some
+        some.discard(number)
+        return found
+
+    def wrong_add(self: Pricing, rows: Ints, quantities: Ints, factor: int | Ints = 1) -> None:
+        numbers = np.broadcast_to(rows, np.broadcast_shapes(rows.shape, quantities.shape))
+        there = np.broadcast_to(quantities, numbers.shape) >= 0
+        some = [
+            hit(self, int(n)) if t else False for n, t in zip(numbers.flat, there.flat, strict=True)
+        ]
+        first = np.array(some, bool).reshape(numbers.shape)
+        add(self, np.where(first, -1, numbers), quantities, factor)
+        if fault == "sign":
+            add(self, np.where(first, numbers, -1), quantities, -1 * np.asarray(factor))
+
+    def wrong_extend(self: Pricing, number: int, terms: Terms) -> None:
         some = list(terms)
-        if name[0] == kind and some and fault in ("sign", "term"):
+        if some and hit(self, number):
             quantity, factor = some.pop(0)
             some += [(quantity, -factor)] if fault == "sign" else []
-        if name[0] == kind and fault == "size":
-            least, most = (side if side is None else side + 1 for side in (least, most))
-        if name[0] == kind and fault == "row":
-            self.seen.add(name)
-        else:
-            row(self, name, some, least, most)
+        extend(self, number, some)
 
-    monkeypatch.setattr(Pricing, "row", wrong)
+    monkeypatch.setattr(Pricing, "_priced", wrong_price)
+    monkeypatch.setattr(Pricing, "add", wrong_add)
+    monkeypatch.setattr(Pricing, "extend", wrong_extend)
 
 
 def test_without_a_fault_all_values_are_the_same() -> None:
     assert len(cases()) > 300
     assert not any(case.wrong() for case in cases())
+
+
+def test_a_row_has_one_price() -> None:
+    """Of rows that have a price together none has one of its own, and all of them are rows."""
+    refused = 0
+    for case in cases():
+        for row in case.rows:
+            if not isinstance(row[-1], tuple):
+                continue
+            first, end = row[-1]
+            for other in (first, (end - 1, end), (first, 10**6), (end, first)):
+                again = replace(case, rows={**case.rows, (*row[:-1], other): -1})
+                assert again.wrong(), (case.segment, row, other)
+                refused += 1
+    assert refused > 500
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -167,7 +167,7 @@ class Lanes {
     if (schedule.segments.length) this.lanes.push({ name: "segments", classes: [], isCover: true });
     /** @type {number[]} steps that are marked above the engine's lane */
     this.marked = [];
-    this.hasPrice = schedule.steps.price !== null;
+    this.hasPrice = (schedule.steps.price || []).some((price) => price > 0);
   }
 
   get height() {
@@ -197,12 +197,12 @@ class Lanes {
     if (this.hasPrice) this.drawPrice(sheet, axis, theme);
   }
 
-  /** Segments in turn of two shades, with a line where a piece begins and what they run. */
+  /** Segments in turn of two shades, a line where a piece begins, and what of a label fits. */
   drawSegments(context, { left, top, width }, axis, theme) {
     const across = width / axis.span;
     const place = (cycles) => Math.min(width, Math.max(0, (cycles - axis.from) * across));
     context.textAlign = "left";
-    this.schedule.segments.forEach(({ label, start, stop, blocks }, at) => {
+    this.schedule.segments.forEach(({ labels, start, stop, blocks }, at) => {
       const [from, to] = [place(start), place(stop)];
       if (to <= from) return;
       const fill = at % 2 ? theme.line : theme.muted;
@@ -211,9 +211,13 @@ class Lanes {
       context.fillStyle = theme.card;
       if (((stop - start) * across) / blocks.length >= PIECE_WIDTH)
         for (const block of blocks) context.fillRect(left + place(block), top, 1, LANE - 1);
+      const wide = (each) => context.measureText(each).width;
+      const text = labels.find((each) => wide(each) <= to - from - 8);
+      if (!text) return;
+      context.fillStyle = fill; // over the lines of pieces
+      context.fillRect(left + from + 2, top + 2, wide(text) + 4, LANE - 5);
       context.fillStyle = inkOn(fill);
-      const text = to - from > 32 ? fitted(context, label, to - from - 8) : "";
-      if (text) context.fillText(text, left + from + 4, top + LANE / 2);
+      context.fillText(text, left + from + 4, top + LANE / 2);
     });
   }
 

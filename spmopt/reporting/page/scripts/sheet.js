@@ -1,7 +1,7 @@
 // A canvas that is as wide as its place, sharp on every screen.
 
 const FONT = "12px system-ui, sans-serif";
-const LEAST_LETTERS = 8; // of a name that is cut
+const LEAST_LETTERS = 12; // of a name that is cut
 
 class Sheet {
   /**

@@ -61,12 +61,12 @@ function useWords(schedule, { tensor, end }, cycles) {
 function segmentWords(schedule, step) {
   const { segments } = schedule;
   const place = segments.findIndex(({ end }) => step < end);
-  const { label, begin, end, pieces, blocks, start, stop } = segments[place];
+  const { labels, begin, end, pieces, blocks, start, stop } = segments[place];
   const block = Math.floor(((step - begin) * blocks.length) / (end - begin));
   const bands = blocks.length / pieces;
   const piece = `piece ${Math.floor(block / bands) + 1} of ${pieces}`;
   return [
-    `segment ${place}: ${shortened(label, 120)}`,
+    `segment ${place}: ${shortened(labels[0], 120)}`,
     bands > 1 ? `${piece}, band ${(block % bands) + 1} of ${bands}` : piece,
     `steps ${begin} to ${end - 1}, ${schedule.time(stop - start)}`,
   ];

@@ -39,7 +39,7 @@ _CAPACITY: dict[str, Any] = {"color": LINE, "linewidth": 1.2, "linestyle": (0, (
 _LETTER, _LINE = 0.055, 0.14
 """Inches that a letter of a name takes, and its line."""
 _MOST_LETTERS = 40
-_MOST_NAMES, _FEWEST_LETTERS = 60, 8
+_MOST_NAMES, _FEWEST_LETTERS = 60, 12
 _DARK = ("activation", "gradient", "state")
 """Kinds on whose colors white is legible."""
 _PALE = 0.22
@@ -128,8 +128,8 @@ def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
         )
 
 
-def kind_legend(ax: Axes, kinds: Iterable[int]) -> None:
-    """Add a legend of the kinds of tensors that the axes have, and the capacity."""
+def kind_legend(ax: Axes, kinds: Iterable[int], *lines: Line2D) -> None:
+    """Add a legend of the kinds of tensors that the axes have, of lines, and the capacity."""
     patches = (
         Patch(
             facecolor=KIND_COLORS[kind],
@@ -140,7 +140,7 @@ def kind_legend(ax: Axes, kinds: Iterable[int]) -> None:
         )
         for kind in kinds
     )
-    legend_above(ax, *patches, Line2D([], [], label="capacity", **_CAPACITY))
+    legend_above(ax, *patches, *lines, Line2D([], [], label="capacity", **_CAPACITY))
 
 
 def _fill(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import EngFormatter
 
@@ -40,8 +41,8 @@ _COMPUTE = "#4d4d4d"
 _NAMES = ("compute", "DMA in", "DMA out", "stall")
 _BANDS = ("#c9d8e8", "#e6dcc3")
 """Of segments, in turn."""
-_PIECE, _LETTER, _FEWEST_LETTERS = 0.04, 0.065, 12
-"""Inches between lines of pieces at least, and of a letter; letters that tell operations."""
+_PIECE, _LETTER = 0.04, 0.062
+"""Inches between lines of pieces at least, and of a letter."""
 
 
 def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
@@ -58,11 +59,13 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     bounds = edges(times.cycles, times.start)
     held = means(bounds, times.start, times.start + times.duration, picture.occupied)
     _stack(ax, bounds / clock, held, KIND_COLORS, hatches=HATCHES)
+    lines = list[Line2D]()
     if not np.isin(times.start, bounds).all():
         most = fullest(picture.occupied.sum(axis=0), times.duration, bounds.size - 1)
         ax.stairs(most, bounds / clock, color=LINE, linewidth=0.5, baseline=None)
+        lines = [Line2D([], [], color=LINE, linewidth=0.5, label="peak (areas: mean)")]
     capacity_line(ax, picture)
-    kind_legend(ax, np.flatnonzero(held.any(axis=1)).tolist())
+    kind_legend(ax, np.flatnonzero(held.any(axis=1)).tolist(), *lines)
     return ax
 
 
@@ -89,7 +92,10 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
         labels.append(f"{name}\n{share(float((part * width).sum() / bounds[-1]))}")
     if picture.segments:
         _segments(ax, picture, len(lanes))
-        labels.insert(0, f"{len(picture.segments)} segments")
+        count = len(picture.segments)
+        labels.insert(
+            0, f"{count} segments,\ntheir pieces" if count > 1 else "1 segment,\nits pieces"
+        )
     ax.set_ylim(-0.1, len(labels))
     ax.set_yticks([len(labels) - 1 - k + _HEIGHT / 2 for k in range(len(labels))], labels)
     ax.tick_params(axis="y", length=0, labelsize=TEXT - 1)
@@ -101,7 +107,7 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
 
 
 def _segments(ax: Axes, picture: ScheduleView, base: int) -> None:
-    """Draw segments as bands, named where there is room, with a line where a piece begins."""
+    """Draw segments as bands, with as much of a label as fits, and a line where a piece begins."""
     clock, start = picture.instance.machine.clock_hz, picture.times.start
     inches = ax.get_window_extent().width / ax.figure.dpi / (ax.get_xlim()[1] or 1.0)
     for number, segment in enumerate(picture.segments):
@@ -115,18 +121,18 @@ def _segments(ax: Axes, picture: ScheduleView, base: int) -> None:
         if len(segment.blocks) <= wide / _PIECE:
             at = start[list(segment.blocks)] / clock
             ax.vlines(at, base, base + _HEIGHT, color="white", linewidth=0.4)
-        letters = int(wide / _LETTER) - 1
-        short = f"{segment.pieces} x"
-        if letters >= len(short):
+        label = next((each for each in segment.labels if len(each) + 1 <= wide / _LETTER), "")
+        if label:
             ax.text(
                 (left + right) / 2,
                 base + _HEIGHT / 2,
-                legible(segment.label, letters) if letters >= _FEWEST_LETTERS else short,
+                legible(label),
                 fontsize=TEXT - 2.5,
                 ha="center",
                 va="center",
                 parse_math=False,
                 clip_on=True,
+                bbox={"facecolor": color, "linewidth": 0, "pad": 0.5},
             )
 
 
@@ -179,6 +185,8 @@ def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     )
     y = _rise(ax, picture, price * (amount / MB), unit)
     ax.set_ylim(0.0, 1.08 * y or 1.0)
+    if not y:
+        ax.set_yticks([0.0])
     return ax
 
 

@@ -40,6 +40,8 @@ PICTURES = (*_PANELS, "all", "compare")
 _COMPARED = (2.9, 2.9, 2.3, 2.3, 1.5)
 _ABOVE = 0.45
 _MOST_LETTERS = 120
+_TIED = "\N{NO-BREAK SPACE}"
+"""Between a number and its unit, where no line may end."""
 
 
 def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> None:
@@ -125,9 +127,10 @@ def _label_last(axes: Sequence[Axes]) -> None:
 
 
 def _along_time(pictures: Sequence[ScheduleView]) -> list[str]:
-    """Return panels of ``all``; of prices only where every schedule has them."""
-    names = ["map", "occupancy", "lanes"]
-    priced = all(picture.prices is not None for picture in pictures)
+    """Return panels of ``all``; of prices where every schedule has them, and not all are zero."""
+    names, prices = ["map", "occupancy", "lanes"], [picture.price for picture in pictures]
+    known = [each for each in prices if each is not None]
+    priced = len(known) == len(prices) and any(each.any() for each in known)
     return [*names, "price"] if priced else names
 
 
@@ -145,15 +148,26 @@ def _heading(pictures: Sequence[ScheduleView]) -> str:
         for head, picture in zip(headings(pictures), pictures, strict=True)
     ]
     lines = [f"{name}; {said[0]}"] if len(said) == 1 else [name, *said]
-    parts = [part for line in lines for part in wrap(line, _MOST_LETTERS)]
+    parts = [part.replace(_TIED, " ") for line in lines for part in _even(line)]
     return "\n".join((*parts, paragraph(conditions(pictures), 400)))
+
+
+def _even(line: str) -> list[str]:
+    """Return a text in as few lines as it takes, none much shorter than the others."""
+    fewest = len(wrap(line, _MOST_LETTERS))
+    widths = range(len(line) // max(1, fewest), _MOST_LETTERS)
+    return next(
+        (found for width in widths if len(found := wrap(line, max(1, width))) == fewest),
+        wrap(line, _MOST_LETTERS),
+    )
 
 
 def _headline(picture: ScheduleView) -> str:
     """Return the objective and its value, then other costs; the replay's time if it is drawn."""
     result = picture.result
     texts = {
-        figure.key: figure.text for figure in figures(picture.instance, result, picture.totals)
+        figure.key: figure.text.replace(" ", _TIED)
+        for figure in figures(picture.instance, result, picture.totals)
     }
     goal = spoken(result.objective)
     drawn = ("replay",) if picture.times.timing == "replay" else ()

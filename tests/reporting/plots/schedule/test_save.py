@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.image
+import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError
@@ -25,6 +27,19 @@ def test_every_picture_is_1200_pixels_wide(name: str, tmp_path: Path) -> None:
     height, width, _ = matplotlib.image.imread(path).shape
     assert width == 1200
     assert height > 250
+
+
+def test_prices_that_are_all_zero_have_no_panel(tmp_path: Path) -> None:
+    one, path = picture("page"), tmp_path / "p.png"
+    assert one.price is not None
+    assert one.prices is not None
+    assert one.price.any()
+    unpriced = replace(one.prices, spm_price=np.zeros_like(one.prices.spm_price))
+    heights = []
+    for each in (one, replace(one, prices=unpriced)):
+        save_picture("all", [each], path)
+        heights.append(matplotlib.image.imread(path).shape[0])
+    assert heights[1] < heights[0]
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])

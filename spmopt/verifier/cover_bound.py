@@ -295,7 +295,8 @@ class CoverPath:
         found: dict[int, dict[tuple[int, int], int]] = {}
         for run, prices in self.certificate.runs.items():
             value = self._value(run, prices, inner=True)
-            found.setdefault(run.count, {})[run.begin, run.end] = min(value, _NONE)
+            # Nothing costs less than 0: prices may prove that little, and far less.
+            found.setdefault(run.count, {})[run.begin, run.end] = min(max(value, 0), _NONE)
         return found
 
     def _value(

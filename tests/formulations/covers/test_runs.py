@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice, pairwise, product
 
 import numpy as np
@@ -143,6 +144,17 @@ def test_prices_of_runs_that_there_are_not_are_refused() -> None:
         )
         with pytest.raises(InputError, match=message):
             cover_bound(listed, proof)
+
+
+def test_runs_whose_prices_prove_next_to_nothing_lower_no_bound() -> None:
+    """Far below what 64 bits hold."""
+    listed = random_listing(3)
+    objective = objective_named("time", listed.machine)
+    proof = CoverCertificate(
+        family=Listed(listed, objective).family, objective=objective, bits=60, prices={}
+    )
+    runs = {Segment(begin=0, end=1): {("room", 0, 0): -(2**200)}}
+    assert cover_bound(listed, replace(proof, runs=runs)) == cover_bound(listed, proof)
 
 
 def test_equal_segments_at_the_ends_of_the_listing_have_values_of_their_own() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
@@ -11,6 +15,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operand
 from spmopt.core.pieces.band_bounds import Skews
+from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.row_windows import Rows, Window
@@ -18,8 +23,8 @@ from spmopt.core.pieces.segments import ListedOperation, PieceModes, Segment
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing
 from spmopt.hardware.machines import load_machine
-from spmopt.verifier.cover_bound import cover_bound
-from tests.formulations.covers.random_listing import covers
+from spmopt.verifier.cover_bound import CoverPath, cover_bound
+from tests.formulations.covers.random_listing import covers, random_listing
 from tests.formulations.covers.test_segments import relaxed
 
 
@@ -138,3 +143,26 @@ def test_a_family_of_few_products_has_few_in_bands_of_one_piece() -> None:
     assert not found.obstacle(banded)
     assert "2 matrix products in 2 pieces" in found.outside(family, (banded,))
     assert not found.outside(family, (Segment(begin=0, end=2),))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.booleans())
+def test_bytes_that_come_and_go_in_any_case_are_all_where_everything_fits(
+    seed: int, which: int, few: bool
+) -> None:
+    """Traffic of any cover is no less, and as much with a scratchpad of any size; time no less."""
+    found = random_listing(seed)
+    every = list(covers(found))
+    cover = every[which % len(every)]
+    if not few:
+        found = replace(found, machine=replace(found.machine, spm_bytes=10**4))
+    for name in ("traffic", "time"):
+        objective = objective_named(name, found.machine)
+        proof = CoverCertificate(family=found.family(), objective=objective, bits=60, prices={})
+        least = float(CoverPath(found, proof).compulsory())
+        assert least == pytest.approx(Listed(found, objective).compulsory, rel=1e-9)
+        value = relaxed(found, cover, objective)
+        assert value is None or least <= value[1] * (1 + 1e-9)
+        if name == "traffic" and not few:
+            assert value is not None
+            assert least == pytest.approx(value[1], rel=1e-6)

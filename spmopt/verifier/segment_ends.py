@@ -17,7 +17,7 @@ or that are held through have none of their own: it would be counted twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -173,46 +173,41 @@ class Ends:
         self.room = [pricing.together(each.room) for each in channels] if self.even else []
         self.here: dict[Place, Terms] = {}
         self.stays: dict[Place, Terms] = {}
-        for group in self.groups:
-            for number, count in enumerate(self.counts):
-                first = sum(self.counts[:number])
-                self.here[group, number], self.stays[group, number] = [], []
-                for piece in range(first, first + count):
-                    if self.held[0] and self._begins[group]:
-                        here = pricing.new(-(-self._begins[group] // self._shares))
-                        self.here[group, number].append((here, 1))
-                        self._takes(here, [min(max(piece - b, 0), n) for b, n in self._spans])
-                    if self.held[1] and self._ends[group]:
-                        stays = pricing.new(-(-self._ends[group] // self._shares))
-                        self.stays[group, number].append((stays, 1))
-                        self._takes(
-                            stays, [min(max(b + n - 1 - piece, 0), n) for b, n in self._spans]
-                        )
+        pieces, spans = np.arange(self.pieces), self._spans
+        earlier = [np.clip(pieces - begin, 0, count) for begin, count in spans]
+        later = [np.clip(begin + count - 1 - pieces, 0, count) for begin, count in spans]
+        for found, sizes, times, held in (
+            (self.here, self._begins, earlier, self.held[0]),
+            (self.stays, self._ends, later, self.held[1]),
+        ):
+            for group in self.groups:
+                terms = Terms()
+                if held and sizes[group]:
+                    most = -(-sizes[group] // (self.pieces if self.even else 1))
+                    quantities = pricing.several(np.ones(self.pieces, bool), most)
+                    self._takes(quantities, times)
+                    terms = [(each, 1) for each in quantities.tolist()]
+                for number, (begin, count) in enumerate(spans):
+                    found[group, number] = terms[begin : begin + count]
         self.through: dict[int, Terms] = {}
         for group in self.out:
             passes = group in self.into and (group == READ or group not in self.touched)
             if passes and all(self.held):
                 through = pricing.new(self.idle if group == READ else self.out[group])
                 self.through[group] = [(through, 1)]
-                self._takes(through, self.counts)
+                self._takes(np.array([through]), [np.array([count]) for count in self.counts])
         self._arrive()
         self._leave()
-
-    @property
-    def _shares(self) -> int:
-        """Pieces that share a tensor evenly."""
-        return self.pieces if self.even else 1
 
     @property
     def _spans(self) -> list[tuple[int, int]]:
         """The first piece of each class, and how many there are."""
         return list(zip([0, *accumulate(self.counts)], self.counts, strict=False))
 
-    def _takes(self, quantity: int, times: list[int]) -> None:
+    def _takes(self, quantities: Ints, times: Sequence[Ints]) -> None:
         """Take room in so many pieces of each class, in all their steps; unless they are uneven."""
         for rows, count in zip(self.room, times, strict=False):
-            if count:
-                self.pricing.add(rows, np.array([quantity]), count)
+            self.pricing.add(rows, quantities, np.broadcast_to(count, quantities.shape))
 
     def _all(self, found: dict[Place, Terms], group: int) -> Terms:
         """Return terms of all classes."""

@@ -1,4 +1,4 @@
-"""Prices of what segments hand over at borders, so that neighbors agree on it.
+"""Prices of what segments carry across borders, so that neighbors agree on it.
 
 At a border the segment before may leave, and that after may find, a full scratchpad of whatever
 they like. A byte on chip there costs the one its price and earns it for the other; so does, the
@@ -260,8 +260,8 @@ class Agreement:
             places = list(best)
             raised = np.maximum(value.reshape(-1)[places], list(best.values()))
             value.reshape(-1)[places] = raised
-        handed = self.prices.named(self.center)
-        return arcs.stated(plain, runs, handed, agreed, fine=self.fine)
+        carried = self.prices.named(self.center)
+        return arcs.stated(plain, runs, carried, agreed, fine=self.fine)
 
 
 class _Duals:

@@ -239,7 +239,7 @@ class PricedSegment:
     Attributes
     ----------
     number, sign : (h,)
-        Of what it hands over: which price it has, and whether that is paid (1) or earned (-1).
+        Of what it carries across: which price it has, and whether that is paid (1) or earned (-1).
     most, amount, rest : (h,)
         Bytes that there can be and are, and what each costs beside at the prices of rows, its own
         included.
@@ -252,13 +252,13 @@ class PricedSegment:
     def __init__(
         self, listed: Listed, segment: Segment, prices: BorderPrices, *, fine: bool
     ) -> None:
-        self.program = SegmentProgram(listed, segment, listed.capacity, handed=True, fine=fine)
-        ends, handed = (segment.begin, segment.end), self.program.ends.handed
-        self._columns = np.array([column for *_, column in handed], np.int64)
+        self.program = SegmentProgram(listed, segment, listed.capacity, carried=True, fine=fine)
+        ends, carried = (segment.begin, segment.end), self.program.ends.carried
+        self._columns = np.array([column for *_, column in carried], np.int64)
         self.number: Ints = np.array(
-            [prices.number[ends[end], group, newer] for end, group, newer, _ in handed], np.int64
+            [prices.number[ends[end], group, newer] for end, group, newer, _ in carried], np.int64
         )
-        paid = [(end == 0) != newer for end, _, newer, _ in handed]
+        paid = [(end == 0) != newer for end, _, newer, _ in carried]
         self.sign: Floats = np.where(np.array(paid, bool), 1.0, -1.0)
         self.most = self.program.ends.most
         self.value = np.inf

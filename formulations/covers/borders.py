@@ -37,7 +37,7 @@ class Borders:
         inside = (segment.begin > 0, segment.end < listed.count)
         self.held = tuple(program.held if each else 0.0 for each in inside)
         self.crossing: tuple[dict[int, float], dict[int, float]] = ({}, {})
-        if program.handed:
+        if program.carried:
             self.crossing = listed.crossing[segment.begin], listed.crossing[segment.end]
         self.groups = sorted({*self.crossing[0], *self.crossing[1], REST})
         self.number = {group: place for place, group in enumerate(self.groups)}
@@ -47,7 +47,7 @@ class Borders:
         self.last_read = 0.0
         self._found, self._newer, self._last = ([_nothing()] for _ in range(3))
         self._whole_found, self._whole_rest, self._whole_left = ([_nothing()] for _ in range(3))
-        self.handed: list[tuple[int, int, bool, int]] = []
+        self.carried: list[tuple[int, int, bool, int]] = []
         self._most: list[float] = []
         self._caps: list[Ints] = []
 
@@ -145,7 +145,7 @@ class Borders:
         self.ahead = self._moved("ahead", self.late, again, program.into)
         there = enters | (self.here >= 0).any(axis=1)
         there[whole[0]] = True
-        into = program.columns(there & bool(self.held[0]), self._most_handed(0))
+        into = program.columns(there & bool(self.held[0]), self._most_carried(0))
         rows = self._rows("in", there)
         builder.add(rows[whole[0]], whole[2], 1.0)
         builder.add(rows[:, None], self.here, 1.0)
@@ -153,7 +153,7 @@ class Borders:
         builder.add(rows, into, -1.0)
         self._cap("held", into, self.held[0])
         some = enters & self._single & bool(self.held[0])
-        self.owed = program.columns(some, self._most_handed(0))
+        self.owed = program.columns(some, self._most_carried(0))
         rows = self._rows("dirty in", self.owed >= 0)
         builder.add(rows, self.owed, 1.0)
         builder.add(rows, into, -1.0)
@@ -205,8 +205,8 @@ class Borders:
         some = (dirty >= 0).any(axis=1) | (old >= 0)
         some[left[0]] = True
         leaves = leaves & ends
-        out = program.columns((leaves | some) & ends, self._most_handed(1))
-        newer = program.columns(some & ends, self._most_handed(1))
+        out = program.columns((leaves | some) & ends, self._most_carried(1))
+        newer = program.columns(some & ends, self._most_carried(1))
         later = program.columns(leaves, most_of(self, 1))
         rows = self._rows("dirty out", some)
         builder.add(rows[:, None], dirty, 1.0)
@@ -231,7 +231,7 @@ class Borders:
     def _single(self) -> Bools:
         return np.array([group >= 0 for group in self.groups], bool)
 
-    def _most_handed(self, end: int) -> Floats:
+    def _most_carried(self, end: int) -> Floats:
         """Return (g,) bytes of each group that can be carried across an end."""
         held = self.held[end]
         return np.array([min(self.crossing[end].get(group, held), held) for group in self.groups])
@@ -311,11 +311,11 @@ class Borders:
 
     def _hand(self, end: int, amount: Ints, dirty: Ints) -> None:
         """Note the columns of what is carried across an end, where it is priced."""
-        most = self._most_handed(end)
+        most = self._most_carried(end)
         for newer, columns in ((False, amount), (True, dirty)):
             for place, group in enumerate(self.groups):
                 if columns[place] >= 0 and group != REST:
-                    self.handed.append((end, group, newer, int(columns[place])))
+                    self.carried.append((end, group, newer, int(columns[place])))
                     self._most.append(float(most[place]))
 
     @property
@@ -325,7 +325,7 @@ class Borders:
 
     @property
     def most(self) -> Floats:
-        """Return (h,) bytes that there can be of each of ``handed``."""
+        """Return (h,) bytes that there can be of each of ``carried``."""
         return np.array(self._most)
 
 

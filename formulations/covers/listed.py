@@ -19,6 +19,10 @@ from spmopt.core.pieces.segments import Segment
 
 READ, REST = -1, -2
 """Groups of tensors that cross borders together: what is never written; sums, and others."""
+_LIFE = 8
+"""Operations from the first use of a tensor to its last, within which it is priced by itself at
+borders: ResNet-50 training has 55,000 such prices of all that is written, and 5,000 of what is soon
+dead; these raise its bound on 24 MB from 59.98 to 60.18 ms in 7 s, those never in a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,9 @@ class Listed:
     def groups(self) -> list[int]:
         """Of each tensor: the group it is carried across borders with.
 
-        That is its own number if it is written and never summed up; ``READ`` if it is never
-        written (all of these together); else, and if it crosses no border, ``REST``.
+        That is its own number if it is written, soon used for the last time, and never summed up;
+        ``READ`` if it is never written (all of these together); else, and if it crosses no border,
+        ``REST``.
         """
         cross = {group for crossed in self.crossing for group in crossed}
         return [group if group in cross else REST for group in self._kinds_of]
@@ -101,8 +106,16 @@ class Listed:
         for operation in self.listing.operations:
             written.update(operation.writes)
             summed |= operation.sums
+        last = [
+            self.count if tensor.keep else each[-1][0] if each else 0
+            for tensor, each in zip(self.listing.tensors, self.accesses, strict=True)
+        ]
+        lives = [
+            end - each[0][0] if each else 0 for end, each in zip(last, self.accesses, strict=True)
+        ]
+        alone = [t not in summed and lives[t] <= _LIFE for t in range(len(self.sizes))]
         return [
-            READ if t not in written else REST if t in summed else t for t in range(len(self.sizes))
+            READ if t not in written else t if alone[t] else REST for t in range(len(self.sizes))
         ]
 
     @cached_property

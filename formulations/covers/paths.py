@@ -191,7 +191,7 @@ class SegmentArcs:
         self,
         priced: Mapping[Segment, SegmentValue],
         runs: Mapping[Segment, SegmentValue],
-        handed: Mapping[tuple[int, int], tuple[float, float]] | None = None,
+        carried: Mapping[tuple[int, int], tuple[float, float]] | None = None,
         agreed: Mapping[Segment, SegmentValue] | None = None,
         *,
         fine: bool = False,
@@ -214,9 +214,9 @@ class SegmentArcs:
             bits=bits,
             prices=whole(priced),
             runs=whole(runs),
-            handed={
+            carried={
                 place: (round(held * 2.0**bits), round(newer * 2.0**bits))
-                for place, (held, newer) in (handed or {}).items()
+                for place, (held, newer) in (carried or {}).items()
             },
             agreed=whole(agreed or {}),
             fine=fine,

@@ -86,7 +86,7 @@ class SegmentRows:
 
     Parameters
     ----------
-    held, handed
+    held, carried
         As of :class:`~formulations.covers.segment.SegmentProgram`.
     counts
         How many pieces each class has.
@@ -104,9 +104,9 @@ class SegmentRows:
     """
 
     def __init__(
-        self, listed: Listed, segment: Segment, held: float, counts: list[int], *, handed: bool
+        self, listed: Listed, segment: Segment, held: float, counts: list[int], *, carried: bool
     ) -> None:
-        self.listed, self.segment, self.held, self.handed = listed, segment, held, handed
+        self.listed, self.segment, self.held, self.carried = listed, segment, held, carried
         self.pieces, self.steps = segment.pieces, segment.end - segment.begin
         self.counts = counts
         self.unit = max(listed.capacity / 64, 1.0)
@@ -120,7 +120,7 @@ class SegmentRows:
 
     def group(self, tensor: int) -> int:
         """Return the group that a tensor is carried across borders with."""
-        return self.listed.groups[tensor] if self.handed else REST
+        return self.listed.groups[tensor] if self.carried else REST
 
     def at(self, number: int) -> Ints:
         """Return the places of the steps of a class among those of all."""

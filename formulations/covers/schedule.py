@@ -20,7 +20,7 @@ from formulations.covers import bounding
 from formulations.covers.enumeration import by_value
 from formulations.covers.listed import Listed
 from formulations.covers.neighbors import neighbors
-from formulations.covers.paths import SegmentArcs
+from formulations.covers.paths import CheapestCover, SegmentArcs
 from formulations.covers.search import CoverSearch
 from formulations.residency import page
 from spmopt.assemble.cost import plan_value
@@ -166,12 +166,17 @@ class _Search:
                 self.bound = value
                 self.request.report_incumbent(bound=value)
 
+        def name(found: CheapestCover, agreed: bool) -> None:
+            tell(found.value)
+            if agreed:
+                self.named = found.cover
+
         try:
             if self.few or self.request.threads == 1:
                 found = self.arcs.cheapest(stop, 1, tell)
             else:
                 found, self.proof = bounding.cheapest(
-                    self.arcs, stop, tell, self.request.time_limit_s, self._raises
+                    self.arcs, stop, name, self.request.time_limit_s, self._raises
                 )
         except InfeasibleError:  # which the search says
             return
@@ -192,6 +197,7 @@ class _Search:
             if not (number or search.exact):
                 self._try_uniform(search, uniform)
             self._try(cover)
+            self._try(self.named)
             if stop():
                 return
             others = [each for each in uniform if _longest(each) <= _LONG]
@@ -203,6 +209,7 @@ class _Search:
             before = self.best
             for cover in neighbors(search, before.cover):
                 self._try(cover)
+                self._try(self.named)
                 if stop() or self.best is not before:
                     break
             if self.best is before:

@@ -80,7 +80,7 @@ class SegmentProgram(SegmentRows):
     held
         Bytes that may be on chip before and after it: the scratchpad's for a bound; with 0 it
         prices the segment as one that begins and ends with nothing on chip.
-    handed
+    carried
         Say what is carried across both ends, tensor by tensor, so that it can be priced.
     fine
         Tell the first and the last piece from the others.
@@ -95,11 +95,11 @@ class SegmentProgram(SegmentRows):
         segment: Segment,
         held: float,
         *,
-        handed: bool = False,
+        carried: bool = False,
         fine: bool = False,
         inner: bool = False,
     ) -> None:
-        super().__init__(listed, segment, held, classes(segment.pieces, fine=fine), handed=handed)
+        super().__init__(listed, segment, held, classes(segment.pieces, fine=fine), carried=carried)
         objective = listed.objective
         prices = (float(objective.cycle) / listed.bytes_per_cycle, float(objective.dram_in_byte))
         # In joules a byte's price is below the solver's tolerance.

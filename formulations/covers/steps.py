@@ -103,12 +103,12 @@ class Spans:
     def __init__(self, uses: UseTable, followed: Bools) -> None:
         """Track those of (t,) ``followed`` to the end of the segment if they are needed then."""
         shape = uses.used.shape
-        handed = followed & uses.ends
+        carried = followed & uses.ends
         self.there, self.loaded, self.grown, self.held, self.stored = np.zeros((5, *shape), bool)
         live, dirty = uses.begins.copy(), np.zeros(shape[0], bool)
         for step in range(shape[1]):
             used = uses.used[:, step]
-            before = (step <= uses.last) | handed
+            before = (step <= uses.last) | carried
             reads, writes = uses.reads[:, step], uses.writes[:, step]
             follows = live & (before | dirty)
             self.there[:, step] = used | follows

@@ -26,7 +26,7 @@ from spmopt.io.columns import columns, columns_of, document_of, rows
 
 _WHOLE = re.compile(r"-?[0-9]{1,1000}")
 _NEVER_WRITTEN = -1
-"""In place of a tensor at borders (``spmopt.verifier.handing``)."""
+"""In place of a tensor at borders (``spmopt.verifier.carried``)."""
 _NOT_FINITE = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
 """Numbers that JSON lacks, by what stands in the field ``float`` of an object in their place."""
 
@@ -115,7 +115,7 @@ _Prices = document_of(
     steps=(list[int], field(default_factory=list, metadata={"group": "steps"})),
 )
 """With ``steps`` the last index is the first of so many."""
-_Handed = document_of(
+_Carried = document_of(
     "Handed", border=list[int], tensor=list[int | None], held=list[str], newer=list[str]
 )
 """Prices at borders; without a tensor, of all that are never written."""
@@ -130,7 +130,7 @@ _Certificate = document_of(
     **{"family": _Family, "objective": Objective, "bits": int, "segments": _Segments},
     prices=GenericAlias(tuple, (_Prices, ...)),
     runs=(_Priced | None, field(default=None, metadata={"group": "runs"})),
-    handed=(_Handed | None, field(default=None, metadata={"group": "handed"})),
+    carried=(_Carried | None, field(default=None, metadata={"group": "carried"})),
     agreed=(_Priced | None, field(default=None, metadata={"group": "agreed"})),
     fine=(bool, field(default=False, metadata={"group": "fine"})),
 )
@@ -245,18 +245,18 @@ def _encode_certificate(certificate: CoverCertificate) -> Json:
         "bits": certificate.bits,
         **_encode_prices(certificate.prices),
         **({"runs": _encode_prices(certificate.runs)} if certificate.runs else {}),
-        **({"handed": _encode_handed(certificate.handed)} if certificate.handed else {}),
+        **({"carried": _encode_carried(certificate.carried)} if certificate.carried else {}),
         **({"agreed": _encode_prices(certificate.agreed)} if certificate.agreed else {}),
         **({"fine": True} if certificate.fine else {}),
     }
 
 
-def _encode_handed(handed: Mapping[tuple[int, int], tuple[int, int]]) -> Json:
+def _encode_carried(carried: Mapping[tuple[int, int], tuple[int, int]]) -> Json:
     return {
-        "border": [border for border, _ in handed],
-        "tensor": [None if group < 0 else group for _, group in handed],
-        "held": [str(held) for held, _ in handed.values()],
-        "newer": [str(newer) for _, newer in handed.values()],
+        "border": [border for border, _ in carried],
+        "tensor": [None if group < 0 else group for _, group in carried],
+        "held": [str(held) for held, _ in carried.values()],
+        "newer": [str(newer) for _, newer in carried.values()],
     }
 
 
@@ -306,7 +306,9 @@ def _decode_certificate(document: Any, where: str) -> CoverCertificate:
         bits=document.bits,
         prices=_decode_prices(document, where),
         runs={} if runs is None else _decode_prices(runs, joined(where, "runs")),
-        handed=_decode_handed(document.handed, joined(where, "handed")) if document.handed else {},
+        carried=_decode_carried(document.carried, joined(where, "carried"))
+        if document.carried
+        else {},
         agreed={} if agreed is None else _decode_prices(agreed, joined(where, "agreed")),
         fine=document.fine,
     )
@@ -322,7 +324,7 @@ def _decode_prices(document: Any, where: str) -> dict[Segment, dict[Row, int]]:
     return dict(zip(segments, prices, strict=True))
 
 
-def _decode_handed(document: Any, where: str) -> dict[tuple[int, int], tuple[int, int]]:
+def _decode_carried(document: Any, where: str) -> dict[tuple[int, int], tuple[int, int]]:
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for row in rows(document, where):
         tensor = row["tensor"]

@@ -1,11 +1,11 @@
 """What segments may earn at borders at most, beside costs that are plain to see, in exact integers.
 
-At prices of what is handed over (:mod:`spmopt.verifier.handing`) a segment pays for what it finds
-on chip and earns for what it leaves. That of a segment without a proof of its own is known by its
-two ends alone. Of each byte that is needed at one of them, these are all the ways: it is found, or
-not; it is left, or not; newer than DRAM, or not. Costs that are plain to see count each byte that
-the segment must read of before, and each that it writes and somebody needs later; what was found
-is not loaded, and what is left newer is not stored.
+At prices of what is carried across borders (:mod:`spmopt.verifier.carried`) a segment pays for what
+it finds on chip and earns for what it leaves. That of a segment without a proof of its own is known
+by its two ends alone. Of each byte that is needed at one of them, these are all cases: it is found,
+or not; it is left, or not; newer than DRAM, or not. Costs that are plain to see count each byte
+that the segment must read of before, and each that it writes and somebody needs later; what was
+found is not loaded, and what is left newer is not stored.
 
 Two sums over bytes hold: of the least that each may cost by its way, as if all of them fit; and of
 the most that a full scratchpad is worth at either end.
@@ -20,7 +20,7 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.table import Ints
-from spmopt.verifier.handing import READ, REST, Handing
+from spmopt.verifier.carried import READ, REST, Carried
 
 _MOST = 4
 """The most that a byte may cost at a border, in costs of moving one: more is never worth it."""
@@ -43,15 +43,15 @@ class BorderCredit:
     """
 
     def __init__(
-        self, listing: Listing, handing: Handing, digits: tuple[int, int], dearest: int
+        self, listing: Listing, carried: Carried, digits: tuple[int, int], dearest: int
     ) -> None:
-        self.handing, self.count = handing, len(listing.operations)
+        self.carried, self.count = carried, len(listing.operations)
         self.sizes = [tensor.size_bytes for tensor in listing.tensors]
         self.capacity = listing.machine.spm_pages * listing.machine.page_bytes
         most = max(digits)
         self._given, self._shift = most - digits[0], most - digits[1]
         self._never = _MOST * dearest << self._shift
-        for (border, group), both in handing.prices.items():
+        for (border, group), both in carried.prices.items():
             if max(map(abs, both)) << self._given > self._never:
                 raise InputError(f"certificate: border {border} has too high a price of {group}")
         # Accesses of each tensor in order, with whether they read and write; at last the end.
@@ -75,7 +75,7 @@ class BorderCredit:
         return full
 
     def _price(self, border: int, group: int) -> tuple[int, int]:
-        held, newer = self.handing.of(border, group)
+        held, newer = self.carried.of(border, group)
         return held << self._given, newer << self._given
 
     def _units(self, values: Iterable[int], size: int) -> Ints:
@@ -86,7 +86,7 @@ class BorderCredit:
         """Return (n + 1,) what a full scratchpad is worth at borders, when found and when left."""
         needed: list[dict[int, int]] = [{} for _ in range(self.count + 1)]
         for t, accesses in enumerate(self._accesses):
-            before, group = -1, self.handing.group[t]
+            before, group = -1, self.carried.group[t]
             for at, reads, _ in accesses if len(accesses) > 1 else ():
                 for border in range(before + 1, at + 1) if reads else ():
                     needed[border][group] = needed[border].get(group, 0) + self.sizes[t]
@@ -131,7 +131,7 @@ class BorderCredit:
 
         Nothing is on chip before the first operation and after the last.
         """
-        size, group, last = self.sizes[t], self.handing.group[t], self.count
+        size, group, last = self.sizes[t], self.carried.group[t], self.count
         prices = [self._price(border, group) if group != REST else (0, 0) for border in range(last)]
         held, newer = [y for y, _ in prices], [z for _, z in prices]
         held[0], newer[0] = self._never * 2, 0

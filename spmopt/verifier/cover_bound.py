@@ -4,7 +4,7 @@ A certificate has prices for some segments. All others count with what is plain 
 what cannot be on chip at once, and what crosses a segment's ends beyond what the scratchpad holds.
 Steps of a schedule belong to one segment each, so the cheapest path from the first operation to the
 end, over all segments, is at most what any schedule of any cover costs. Where a certificate has
-prices of what is handed over at borders, segments pay and earn these, and in all nothing.
+prices of what is carried across borders, segments pay and earn these, and in all nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.border_credit import BorderCredit
-from spmopt.verifier.handing import Handing
+from spmopt.verifier.carried import Carried
 from spmopt.verifier.price_check import MOST_BITS
 from spmopt.verifier.segment_bound import segment_bound
 from spmopt.verifier.segment_uses import Liveness
@@ -72,7 +72,7 @@ class CoverPath:
         self.bits = _DIGITS - max(floor(most).bit_length(), 0)
         self.alone = [[None if v is None else self._units(v) for v in row] for row in plain]
         self.always = [[self._units(v) for v in row] for row in fixed]
-        self.handing = Handing(self.listing, certificate.handed)
+        self.carried = Carried(self.listing, certificate.carried)
 
     def value(self) -> Fraction:
         """Return the length of the shortest path."""
@@ -97,7 +97,7 @@ class CoverPath:
             for segment, prices in given.items():
                 value = self._value(segment, prices, agreed=agreed)
                 table, at = tables[self.pieces.index(segment.count)], (segment.begin, segment.end)
-                # Where what is handed over has no prices in a program, it is earned beside.
+                # Where what is carried across has no prices in a program, it is earned beside.
                 value += 0 if agreed else int(alone[at])
                 table[at] = max(int(table[at]), min(value, _NONE))
         return tables
@@ -249,15 +249,15 @@ class CoverPath:
         return found
 
     def _at_ends(self) -> tuple[Ints, Ints]:
-        """Return (n + 1, n + 1) what handing over costs, and it with what must be moved."""
+        """Return (n + 1, n + 1) what is carried across costs, and it with what must be moved."""
         into, out = self._crossing()
         prices = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
         over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
         plain: Ints = prices[0] * over[0] + prices[1] * over[1]
-        if not self.handing.prices:
+        if not self.carried.prices:
             return np.zeros_like(into), plain
         digits = self.certificate.bits, self.bits
-        credit = BorderCredit(self.listing, self.handing, digits, self._units(self._byte(1, 1)) + 1)
+        credit = BorderCredit(self.listing, self.carried, digits, self._units(self._byte(1, 1)) + 1)
         alone = credit.least(0, 0)
         crossing: Ints = prices[0] * into + prices[1] * out + credit.least(*prices)
         return alone, np.maximum(crossing, plain + alone)
@@ -316,7 +316,7 @@ class CoverPath:
         if inner and segment.bands > 1:
             obstacle = "runs of operations have prices in one band only"
         if agreed and segment.bands > 1:
-            obstacle = "what bands of rows hand over has no prices"
+            obstacle = "what bands of rows carry across has no prices"
         if obstacle:
             raise InputError(f"certificate: {where}: {obstacle}")
         liveness, own, bits = self.liveness, segment, self.certificate.bits
@@ -329,7 +329,7 @@ class CoverPath:
             self.objective,
             prices,
             bits,
-            handing=self.handing if agreed else None,
+            carried=self.carried if agreed else None,
             fine=agreed and self.certificate.fine,
             inner=inner,
         )

@@ -163,13 +163,13 @@ class Pricing:
         if not some.any():
             return
         # Not ``broadcast_arrays``, which takes ten times as long of small arrays.
-        rows, quantities, factor = (
-            each[some]
-            if isinstance(each, np.ndarray) and each.shape == some.shape
-            else np.broadcast_to(each, some.shape)[some]
-            for each in (rows, quantities, factor)
-        )
-        self._entries.append((rows, quantities, factor))
+        if rows.shape != some.shape:
+            rows = np.broadcast_to(rows, some.shape)
+        if quantities.shape != some.shape:
+            quantities = np.broadcast_to(quantities, some.shape)
+        rows, quantities = rows[some], quantities[some]
+        factors = factor[some] if isinstance(factor, np.ndarray) else np.full(rows.size, factor)
+        self._entries.append((rows, quantities, factors))
 
     def least(self) -> int:
         """Return the least of what remains.

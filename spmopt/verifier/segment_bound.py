@@ -21,7 +21,7 @@ from spmopt.core.objective import Objective
 from spmopt.core.pieces.certificate import Row
 from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Bools, Ints
-from spmopt.verifier.handing import Handing
+from spmopt.verifier.carried import Carried
 from spmopt.verifier.pricing import Pricing, Sizes, Terms, minus, times
 from spmopt.verifier.segment_ends import Around, Channels, Ends
 from spmopt.verifier.segment_uses import Liveness, SegmentUse, Tracks, uses_of
@@ -34,7 +34,7 @@ def segment_bound(
     prices: Mapping[Row, int],
     bits: int,
     *,
-    handing: Handing | None = None,
+    carried: Carried | None = None,
     fine: bool = False,
     inner: bool = False,
 ) -> int:
@@ -44,8 +44,8 @@ def segment_bound(
     ----------
     prices
         Of rows by name, in the same units, positive for what is at least something; 0 if missing.
-    handing
-        Prices of what is handed over at borders, by default none.
+    carried
+        Prices of what is carried across borders, by default none.
     fine
         Rows are of the first piece, those between and the last, and not of all together.
     inner
@@ -57,9 +57,9 @@ def segment_bound(
     InputError
         The prices leave a cost below any bound, or are of rows that there are not.
     """
-    handing = Handing(liveness.listing, {}) if handing is None else handing
+    carried = Carried(liveness.listing, {}) if carried is None else carried
     found = _Segment(liveness, segment, objective, prices, bits)
-    return found.value(None if inner else handing, fine=fine)
+    return found.value(None if inner else carried, fine=fine)
 
 
 Uses = tuple[int, list[SegmentUse]]
@@ -85,21 +85,21 @@ class _Segment(Pricing):
         self.steps, self.pieces = segment.end - segment.begin, segment.pieces
         self.tensors = uses_of(liveness, segment)
 
-    def value(self, handing: Handing | None, *, fine: bool) -> int:
-        """Return the least value; without ``handing`` of a run inside of a segment."""
+    def value(self, carried: Carried | None, *, fine: bool) -> int:
+        """Return the least value; without ``carried`` of a run inside of a segment."""
         self.counts = [self.pieces]
         if fine and self.pieces > 1:
             self.counts = [1] + [self.pieces - 2] * (self.pieces > 2) + [1]
         self.channels = [self._channels(number) for number in range(len(self.counts))]
         self.ends: Ends | Around = Around(self.listing, self.pieces)
-        if handing is not None:
-            self.ends = Ends(self.listing, self.segment, handing, self.tensors, self.counts)
+        if carried is not None:
+            self.ends = Ends(self.listing, self.segment, carried, self.tensors, self.counts)
         cut = [(tensor, uses) for tensor, whole, uses in self.tensors if not whole]
         whole = [(tensor, uses) for tensor, whole, uses in self.tensors if whole]
         if cut:
             self._follow_cut(cut)
         if whole:
-            self._follow_inside(whole) if handing is None else self._follow_whole(whole)
+            self._follow_inside(whole) if carried is None else self._follow_whole(whole)
         self.ends.add(self, self.channels)
         for number in range(len(self.counts)):
             self._streamed(number)

@@ -1,14 +1,14 @@
 """What a segment finds on chip and what it leaves there, priced, in exact integers.
 
-Tensors are handed over in groups: one that has a price at some border by itself, all that are never
-written together, and the rest. Each row holds for any legal schedule (formulations/README.md,
-"Covers"). Of the bytes of a group
+Tensors are carried across borders in groups: one that has a price at some border by itself, all
+that are never written together, and the rest. Each row holds for any legal schedule
+(formulations/README.md, "Covers"). Of the bytes of a group
 
 * those that a piece *finds* have been *here* since the segment began, or an earlier piece loaded
   them *ahead*;
 * those that a piece leaves newer than DRAM a later one stores *behind*, or they *stay*: these are
-  stored, or handed over as *newer*;
-* the others that are handed over at the end were held all *through*, or loaded for *later*.
+  stored, or carried out as *newer*;
+* the others that are carried out at the end were held all *through*, or loaded for *later*.
 
 Where a byte is held in steps of pieces that do not use it, it takes room. Stores of bytes that stay
 or that are held through have none of their own: it would be counted twice.
@@ -17,7 +17,7 @@ or that are held through have none of their own: it would be counted twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -26,7 +26,7 @@ import numpy as np
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Ints
-from spmopt.verifier.handing import READ, REST, Handing
+from spmopt.verifier.carried import READ, REST, Carried
 from spmopt.verifier.pricing import Pricing, Terms, minus
 from spmopt.verifier.segment_uses import SegmentUse
 
@@ -94,13 +94,13 @@ class Ends:
         self,
         listing: Listing,
         segment: Segment,
-        handing: Handing,
+        carried: Carried,
         tensors: list[tuple[int, bool, list[SegmentUse]]],
         counts: list[int],
     ) -> None:
         machine = listing.machine
         capacity = machine.spm_pages * machine.page_bytes
-        self.segment, self.handing, self.counts = segment, handing, counts
+        self.segment, self.carried, self.counts = segment, carried, counts
         self.pieces, self.steps = segment.pieces, segment.end - segment.begin
         # Bands of rows are uneven: a piece of one may be any share of its tensor.
         self.even = self.pieces <= listing.batch
@@ -109,9 +109,9 @@ class Ends:
             capacity if segment.begin else 0,
             capacity if segment.end < len(listing.operations) else 0,
         )
-        crossing = handing.crossing[segment.begin], handing.crossing[segment.end]
+        crossing = carried.crossing[segment.begin], carried.crossing[segment.end]
         self.into, self.out = (
-            _sum_up((handing.group[t], size) for t, size in each.items()) for each in crossing
+            _sum_up((carried.group[t], size) for t, size in each.items()) for each in crossing
         )
         self.groups = sorted({*self.into, *self.out, REST})
         uses = {tensor: each for tensor, _, each in tensors}
@@ -122,7 +122,7 @@ class Ends:
         self.idle = sum(
             size
             for t, size in crossing[1].items()
-            if handing.group[t] == READ and not (t in uses and uses[t][-1].live)
+            if carried.group[t] == READ and not (t in uses and uses[t][-1].live)
         )
         self._found: dict[Place, Terms] = {}
         self._last: dict[Place, Terms] = {}
@@ -133,12 +133,12 @@ class Ends:
 
     def of(self, tensor: int) -> int:
         """Return the group of a tensor; it is one of the rest if it crosses neither end."""
-        group = self.handing.group[tensor]
+        group = self.carried.group[tensor]
         return group if group in self.groups else REST
 
     def follows(self, tensor: int) -> bool:
         """Return whether a tensor is followed to the segment's end if it is needed then."""
-        return self.handing.group[tensor] != REST
+        return self.carried.group[tensor] != REST
 
     def found(self, tensor: int, number: int, found: int) -> None:
         """Tell of what the pieces of a class find of a tensor that is cut."""
@@ -173,46 +173,41 @@ class Ends:
         self.room = [pricing.together(each.room) for each in channels] if self.even else []
         self.here: dict[Place, Terms] = {}
         self.stays: dict[Place, Terms] = {}
-        for group in self.groups:
-            for number, count in enumerate(self.counts):
-                first = sum(self.counts[:number])
-                self.here[group, number], self.stays[group, number] = [], []
-                for piece in range(first, first + count):
-                    if self.held[0] and self._begins[group]:
-                        here = pricing.new(-(-self._begins[group] // self._shares))
-                        self.here[group, number].append((here, 1))
-                        self._takes(here, [min(max(piece - b, 0), n) for b, n in self._spans])
-                    if self.held[1] and self._ends[group]:
-                        stays = pricing.new(-(-self._ends[group] // self._shares))
-                        self.stays[group, number].append((stays, 1))
-                        self._takes(
-                            stays, [min(max(b + n - 1 - piece, 0), n) for b, n in self._spans]
-                        )
+        pieces, spans = np.arange(self.pieces), self._spans
+        earlier = [np.clip(pieces - begin, 0, count) for begin, count in spans]
+        later = [np.clip(begin + count - 1 - pieces, 0, count) for begin, count in spans]
+        for found, sizes, times, held in (
+            (self.here, self._begins, earlier, self.held[0]),
+            (self.stays, self._ends, later, self.held[1]),
+        ):
+            for group in self.groups:
+                terms = Terms()
+                if held and sizes[group]:
+                    most = -(-sizes[group] // (self.pieces if self.even else 1))
+                    quantities = pricing.several(np.ones(self.pieces, bool), most)
+                    self._takes(quantities, times)
+                    terms = [(each, 1) for each in quantities.tolist()]
+                for number, (begin, count) in enumerate(spans):
+                    found[group, number] = terms[begin : begin + count]
         self.through: dict[int, Terms] = {}
         for group in self.out:
             passes = group in self.into and (group == READ or group not in self.touched)
             if passes and all(self.held):
                 through = pricing.new(self.idle if group == READ else self.out[group])
                 self.through[group] = [(through, 1)]
-                self._takes(through, self.counts)
+                self._takes(np.array([through]), [np.array([count]) for count in self.counts])
         self._arrive()
         self._leave()
-
-    @property
-    def _shares(self) -> int:
-        """Pieces that share a tensor evenly."""
-        return self.pieces if self.even else 1
 
     @property
     def _spans(self) -> list[tuple[int, int]]:
         """The first piece of each class, and how many there are."""
         return list(zip([0, *accumulate(self.counts)], self.counts, strict=False))
 
-    def _takes(self, quantity: int, times: list[int]) -> None:
+    def _takes(self, quantities: Ints, times: Sequence[Ints]) -> None:
         """Take room in so many pieces of each class, in all their steps; unless they are uneven."""
         for rows, count in zip(self.room, times, strict=False):
-            if count:
-                self.pricing.add(rows, np.array([quantity]), count)
+            self.pricing.add(rows, quantities, np.broadcast_to(count, quantities.shape))
 
     def _all(self, found: dict[Place, Terms], group: int) -> Terms:
         """Return terms of all classes."""
@@ -246,7 +241,7 @@ class Ends:
                 continue
             into: Terms = []
             if self.held[0]:
-                price, worth = self.handing.of(self.segment.begin, group)
+                price, worth = self.carried.of(self.segment.begin, group)
                 most = min(self.into.get(group, self.held[0]), self.held[0])
                 into = [(new(most, cost=price), 1)]
                 if group >= 0 and group in self.into:
@@ -315,7 +310,7 @@ class Ends:
         for group in self.groups:
             newer = [*dirty.get(group, []), *self._whole["left"].get(group, [])]
             crosses, held = group in self.out and bool(self.held[1]), self.held[1]
-            price, worth = self.handing.of(self.segment.end, group) if crosses else (0, 0)
+            price, worth = self.carried.of(self.segment.end, group) if crosses else (0, 0)
             most = min(self.out.get(group, held), held)
             out: Terms = []
             if held and (crosses or newer):

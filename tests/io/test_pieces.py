@@ -108,7 +108,7 @@ CERTIFICATES = st.builds(
     bits=st.integers(0, 4096),
     prices=PRICED,
     runs=PRICED,
-    handed=st.dictionaries(
+    carried=st.dictionaries(
         st.tuples(st.integers(0, 9), st.integers(-1, 9)), st.tuples(PRICES, PRICES), max_size=4
     ),
     agreed=PRICED,

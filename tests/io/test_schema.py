@@ -95,7 +95,7 @@ def test_schema_and_reader_refuse_the_same_damage(kind: str, which: int) -> None
     assert len(known) > 20
     for path in known:
         # A result need not be in pieces, nor a proof have runs or prices at borders.
-        parts = [("pieces", "certificate", part) for part in ("runs", "handed", "agreed")]
+        parts = [("pieces", "certificate", part) for part in ("runs", "carried", "agreed")]
         optional = path in [("pieces",), *parts]
         for damage in ("unknown", "type") if optional else ("missing", "unknown", "type"):
             document = dict(original)

@@ -24,9 +24,9 @@ class CoverCertificate:
         Of rows of some segments, by name (``spmopt.verifier.segment_bound``).
     runs
         Likewise of some runs of operations, which cost as much in any segment of as many pieces.
-    handed
+    carried
         Of a byte that is on chip at a border, and of one that is newer than DRAM, by border and
-        group (``spmopt.verifier.handing``).
+        group (``spmopt.verifier.carried``).
     agreed
         Of rows of some segments, as ``prices``, where what crosses their borders has those prices.
     fine
@@ -38,6 +38,6 @@ class CoverCertificate:
     bits: int
     prices: Mapping[Segment, Mapping[Row, int]]
     runs: Mapping[Segment, Mapping[Row, int]] = field(default_factory=dict)
-    handed: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    carried: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     agreed: Mapping[Segment, Mapping[Row, int]] = field(default_factory=dict)
     fine: bool = False

@@ -18,8 +18,8 @@ from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.graph.listing import listing
 from spmopt.hardware.machines import load_machine
 from spmopt.verifier.border_credit import BorderCredit
+from spmopt.verifier.carried import Carried
 from spmopt.verifier.cover_bound import cover_bound
-from spmopt.verifier.handing import Handing
 from tests.formulations.covers.random_listing import covers, random_listing
 from tests.formulations.covers.test_segments import OBJECTIVES, relaxed
 from tests.graph.networks import attention
@@ -81,22 +81,22 @@ def test_what_segments_earn_at_most_is_the_same_by_the_verifier() -> None:
         figures = Listed(listed, objective)
         prices = BorderPrices(figures)
         given = random.integers(0, 2**bits, prices.count) / 2.0**bits
-        handed = {
+        carried = {
             place: (round(held * 2**bits), round(newer * 2**bits))
             for place, (held, newer) in prices.named(given).items()
         }
         certificate = CoverCertificate(
-            family=figures.family, objective=objective, bits=bits, prices={}, handed=handed
+            family=figures.family, objective=objective, bits=bits, prices={}, carried=carried
         )
-        handing = Handing(listed, certificate.handed)
+        at_borders = Carried(listed, certificate.carried)
         for costs in ((0, 0), (1, 1), (2, 1)):
-            credit = BorderCredit(listed, handing, (bits, 30), 2**31)
+            credit = BorderCredit(listed, at_borders, (bits, 30), 2**31)
             exact = credit.least(costs[0] << 30, costs[1] << 30) / 2.0**30
             found = prices.least(given, (float(costs[0]), float(costs[1])))
             begins, ends = np.triu_indices(len(exact), 1)
             both = exact[begins, ends], found[begins, ends]
             np.testing.assert_allclose(*both, atol=1e-6)
-            compared += bool(handed)
+            compared += bool(carried)
     assert compared > 40
 
 

@@ -1,4 +1,4 @@
-"""Bounds over all covers at prices of what is handed over at borders."""
+"""Bounds over all covers at prices of what is carried across borders."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, ListedOperation, PieceModes, Segment
 from spmopt.core.table import Ints
 from spmopt.verifier.border_credit import BorderCredit
+from spmopt.verifier.carried import READ
 from spmopt.verifier.cover_bound import CoverPath, cover_bound
-from spmopt.verifier.handing import READ
 from tests.formulations.covers.random_listing import covers, random_listing
-from tests.formulations.covers.test_handing import BITS, Prices, priced
+from tests.formulations.covers.test_carried import BITS, Prices, priced
 from tests.formulations.covers.test_segments import OBJECTIVES, relaxed, segments
 
 STYLES = ((-0.5, 2.0), (0.0, 1.0), (0.8, 1.0), (0.0, 0.3))
@@ -43,7 +43,7 @@ def certificates(
     known = {cover: value[1] for cover, value in values.items() if value is not None}
     byte = figures.dearest_row * listed.machine.clock_hz * 2**BITS
     for style, (low, high) in enumerate(STYLES if known else ()):
-        handed: Prices = {
+        carried: Prices = {
             (border, group): (
                 round(byte * random.uniform(low, high)),
                 round(byte * random.uniform(low, high)) if group >= 0 else 0,
@@ -52,9 +52,9 @@ def certificates(
             for group in crossed
         }
         fine, prices = bool(random.random() < 0.5), dict[Segment, dict[Row, int]]()
-        some = segments(listed) if handed and segments_too and style % 2 else []
+        some = segments(listed) if carried and segments_too and style % 2 else []
         for segment in some:
-            value, rows = priced(figures, segment, handed, fine=fine)
+            value, rows = priced(figures, segment, carried, fine=fine)
             if np.isfinite(value):
                 prices[segment] = rows
         yield (
@@ -63,7 +63,7 @@ def certificates(
                 objective=objective,
                 bits=BITS,
                 prices={},
-                handed=handed,
+                carried=carried,
                 agreed=prices,
                 fine=fine,
             ),
@@ -146,7 +146,7 @@ def test_a_weight_that_is_used_again_is_loaded_once(monkeypatch: pytest.MonkeyPa
         objective=objective,
         bits=20,
         prices={},
-        handed={(border, READ): (2**20, 0) for border in (1, 2)},
+        carried={(border, READ): (2**20, 0) for border in (1, 2)},
     )
     assert relaxed(listed, whole, objective) == pytest.approx((4.0, 4.0))
     assert totals_of(listed, certificate, [whole]) == [4.0]
@@ -214,7 +214,7 @@ def example() -> tuple[Listing, CoverCertificate]:
     for seed in range(600, 700):
         listed = random_listing(seed, most=3)
         for certificate, _ in certificates(listed, seed, segments_too=True):
-            if certificate.agreed and any(group >= 0 for _, group in certificate.handed):
+            if certificate.agreed and any(group >= 0 for _, group in certificate.carried):
                 return listed, certificate
     raise AssertionError("no listing has borders")
 
@@ -222,7 +222,7 @@ def example() -> tuple[Listing, CoverCertificate]:
 def test_tampered_prices_are_refused_or_prove_less() -> None:
     listed, certificate = example()
     bound, byte = cover_bound(listed, certificate), 2**BITS
-    border, group = next(iter(certificate.handed))
+    border, group = next(iter(certificate.carried))
     for wrong, word in (
         ({(0, group): (1, 1)}, "border 0 has no price"),
         ({(len(listed.operations), group): (1, 1)}, "has no price"),
@@ -230,8 +230,8 @@ def test_tampered_prices_are_refused_or_prove_less() -> None:
         ({(border, group): (10**6 * byte, 0)}, "too high a price"),
     ):
         with pytest.raises(InputError, match=word):
-            cover_bound(listed, replace(certificate, handed={**certificate.handed, **wrong}))
+            cover_bound(listed, replace(certificate, carried={**certificate.carried, **wrong}))
     # Rows at other prices of borders are no proof of what they were at these.
-    zero = dict.fromkeys(certificate.handed, (0, 0))
-    assert cover_bound(listed, replace(certificate, handed=zero)) != bound
+    zero = dict.fromkeys(certificate.carried, (0, 0))
+    assert cover_bound(listed, replace(certificate, carried=zero)) != bound
     assert cover_bound(listed, certificate) == bound

@@ -22,13 +22,13 @@ from spmopt.core.pieces.certificate import Row
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import ListedOperation, PieceModes, Segment
 from spmopt.core.table import Ints
-from spmopt.verifier.handing import Handing
+from spmopt.verifier.carried import Carried
 from spmopt.verifier.pricing import Pricing
 from spmopt.verifier.segment_bound import segment_bound
 from spmopt.verifier.segment_ends import Ends
 from spmopt.verifier.segment_uses import Liveness
 from tests.formulations.covers.random_listing import duplex, random_listing
-from tests.formulations.covers.test_handing import BITS, Prices, priced
+from tests.formulations.covers.test_carried import BITS, Prices, priced
 from tests.formulations.covers.test_segments import OBJECTIVES, bound_of, segments
 
 OF_STEPS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums", "room")
@@ -49,7 +49,7 @@ class Priced:
     segment: Segment
     objective: Objective
     rows: dict[Row, int]
-    handing: Handing
+    carried: Carried
     fine: bool
     value: float
     scale: float
@@ -63,7 +63,7 @@ class Priced:
                 self.objective,
                 self.rows,
                 BITS,
-                handing=self.handing,
+                carried=self.carried,
                 fine=self.fine,
             )
         except InputError:
@@ -73,7 +73,7 @@ class Priced:
 
 @cache
 def cases() -> list[Priced]:
-    """Segments of random listings at random prices of what is handed over."""
+    """Segments of random listings at random prices of what is carried across borders."""
     random, found = np.random.default_rng(5), list[Priced]()
     for seed in range(500, 640):
         listed = random_listing(seed)
@@ -94,8 +94,8 @@ def cases() -> list[Priced]:
             value, rows = priced(figures, segment, prices, fine=fine)
             if np.isfinite(value):
                 scale = abs(value) + byte * figures.capacity
-                handing = Handing(listed, prices)
-                found.append(Priced(live, segment, objective, rows, handing, fine, value, scale))
+                carried = Carried(listed, prices)
+                found.append(Priced(live, segment, objective, rows, carried, fine, value, scale))
     return found
 
 
@@ -254,7 +254,7 @@ def test_bytes_that_stay_are_stored_once_and_take_room_once(name: str, least: in
         objective,
         rows,
         BITS,
-        handing=Handing(listed, prices),
+        carried=Carried(listed, prices),
         fine=True,
     )
     assert exact / 2**BITS == pytest.approx(least, rel=1e-9)
@@ -282,8 +282,8 @@ def test_prices_of_a_program_that_counts_room_twice_prove_no_more(
     prices: Prices = {(2, 1): (2**BITS, 1000 * 2**BITS)}
     value, rows = priced(Listed(listed, time), segment, prices, fine=True)
     assert value > 17
-    handing = Handing(listed, prices)
-    exact = segment_bound(Liveness(listed), segment, time, rows, BITS, handing=handing, fine=True)
+    carried = Carried(listed, prices)
+    exact = segment_bound(Liveness(listed), segment, time, rows, BITS, carried=carried, fine=True)
     assert exact <= 16 * 2**BITS
 
 

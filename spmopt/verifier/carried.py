@@ -16,7 +16,7 @@ READ, REST = -1, -2
 """Groups of tensors: all that are never written; all that have no price of their own."""
 
 
-class Handing:
+class Carried:
     """Prices at borders, by position and group: a tensor that is written, or ``READ``.
 
     Raises

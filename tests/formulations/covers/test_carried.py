@@ -1,4 +1,4 @@
-"""What segments hand over at borders, at random prices: these cancel, whatever they are."""
+"""What segments carry across borders, at random prices: these cancel, whatever they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.objective import objective_named
 from spmopt.core.pieces.certificate import Row
 from spmopt.core.pieces.segments import Segment
-from spmopt.verifier.handing import Handing
+from spmopt.verifier.carried import Carried
 from spmopt.verifier.segment_bound import segment_bound
 from spmopt.verifier.segment_uses import Liveness
 from tests.formulations.covers.random_listing import covers, random_listing
@@ -28,10 +28,10 @@ def priced(
     figures: Listed, segment: Segment, prices: Prices, *, fine: bool
 ) -> tuple[float, dict[Row, int]]:
     """Return the value of a segment at prices, and those of its rows."""
-    program = SegmentProgram(figures, segment, figures.capacity, handed=bool(prices), fine=fine)
+    program = SegmentProgram(figures, segment, figures.capacity, carried=bool(prices), fine=fine)
     found = program.program()
     cost, ends = found.cost.copy(), (segment.begin, segment.end)
-    for end, group, newer, column in program.ends.handed:
+    for end, group, newer, column in program.ends.carried:
         price = prices[ends[end], group][newer] / 2**BITS / program.price
         cost[column] += price if (end == 0) != newer else -price
     answer = solve(replace(found, cost=cost), options=OPTIONS, brief=True)
@@ -62,11 +62,11 @@ def test_no_cover_costs_less_than_its_segments_at_any_prices(fine: bool) -> None
                 for border, crossed in enumerate(figures.crossing)
                 for group in crossed
             }
-            handing, total = Handing(listed, prices), 0.0
+            carried, total = Carried(listed, prices), 0.0
             for segment in cover:
                 found, rows = priced(figures, segment, prices, fine=fine)
                 exact = segment_bound(
-                    live, segment, objective, rows, BITS, handing=handing, fine=fine
+                    live, segment, objective, rows, BITS, carried=carried, fine=fine
                 )
                 scale = abs(found) + byte * figures.capacity
                 assert exact / 2**BITS == pytest.approx(found, abs=1e-7 * scale), (seed, segment)
@@ -78,7 +78,7 @@ def test_no_cover_costs_less_than_its_segments_at_any_prices(fine: bool) -> None
     assert changed > 30
 
 
-def test_prices_of_what_is_not_handed_over_are_refused() -> None:
+def test_prices_of_what_is_not_carried_across_are_refused() -> None:
     listed = random_listing(500)
     with pytest.raises(InputError, match="border 0 has no price"):
-        Handing(listed, {(0, -1): (1, 1)})
+        Carried(listed, {(0, -1): (1, 1)})

@@ -145,12 +145,12 @@ def test_a_family_of_few_products_has_few_in_bands_of_one_piece() -> None:
     assert not found.outside(family, (Segment(begin=0, end=2),))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.booleans())
 def test_bytes_that_come_and_go_in_any_case_are_all_where_everything_fits(
     seed: int, which: int, few: bool
 ) -> None:
-    """Traffic of any cover is no less, and as much with a scratchpad of any size; time no less."""
+    """No cover costs less; nor, with a scratchpad that holds all, more of traffic."""
     found = random_listing(seed)
     every = list(covers(found))
     cover = every[which % len(every)]
@@ -158,11 +158,13 @@ def test_bytes_that_come_and_go_in_any_case_are_all_where_everything_fits(
         found = replace(found, machine=replace(found.machine, spm_bytes=10**4))
     for name in ("traffic", "time"):
         objective = objective_named(name, found.machine)
+        value = relaxed(found, cover, objective)
+        if value is None:
+            assert few
+            return
         proof = CoverCertificate(family=found.family(), objective=objective, bits=60, prices={})
         least = float(CoverPath(found, proof).compulsory())
         assert least == pytest.approx(Listed(found, objective).compulsory, rel=1e-9)
-        value = relaxed(found, cover, objective)
-        assert value is None or least <= value[1] * (1 + 1e-9)
+        assert least <= value[1] * (1 + 1e-9)
         if name == "traffic" and not few:
-            assert value is not None
-            assert least == pytest.approx(value[1], rel=1e-6)
+            assert least >= value[0] * (1 - 1e-6)

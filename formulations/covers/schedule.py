@@ -91,6 +91,7 @@ class _Found:
     instance: Instance
     outcome: Outcome
     value: Fraction
+    gap: float = _COARSE
 
 
 class _Search:
@@ -207,6 +208,8 @@ class _Search:
                     self._try(best)
         while not stop() and self.best is not None:
             before = self.best
+            if not (self.few or self._fits(before.cover)):
+                break  # Neighbors have about as many steps.
             for cover in neighbors(search, before.cover):
                 self._try(cover)
                 self._try(self.named)
@@ -254,7 +257,7 @@ class _Search:
             return
         left = self.end - (monotonic() - request.started)
         steps = _steps(cover)
-        if self.best is not None and self.rate * steps > left:
+        if self.best is not None and not self._fits(cover):
             return
         if _STEP_S * steps > left / 2:
             gap = max(gap, _ROUGH)
@@ -276,10 +279,14 @@ class _Search:
         if found is None or found.plan is None:
             return
         value = plan_value(instance, found.plan, request.objective)
-        self.tried[cover] = tried = _Found(cover, instance, found, value)
+        self.tried[cover] = tried = _Found(cover, instance, found, value, gap)
         if self.best is None or value < self.best.value:
             self.best = tried
             request.report_incumbent(value=value)
+
+    def _fits(self, cover: Cover) -> bool:
+        """Return whether there is time to schedule a cover, by the slowest so far."""
+        return self.rate * _steps(cover) <= self.end - (monotonic() - self.request.started)
 
     def _scheduled(self, instance: Instance, request: Request) -> Outcome | None:
         try:
@@ -299,20 +306,25 @@ class _Search:
         assert self.arcs is not None
         if best is None:
             raise InfeasibleError("what must be on chip does not fit, whole or in pieces")
-        outcome = best.outcome
-        if request.tolerance < _COARSE and self.gap > request.tolerance:
+        outcome, value = best.outcome, best.value
+        rough = [_COARSE] if best.gap > _COARSE > request.tolerance else []
+        for tolerance in [*rough, request.tolerance]:
+            if self.gap <= request.tolerance or best.gap <= tolerance:
+                break
             again = replace(
                 request.part(bounds=False),
+                tolerance=tolerance,
                 start=outcome.plan,
+                prices=outcome.certificate,
                 others=(),
                 time_limit_s=max(request.remaining_s(), 0.0),
                 started=monotonic(),
             )
             finer = self._scheduled(best.instance, again)
             if finer is not None and finer.plan is not None:
-                value = plan_value(best.instance, finer.plan, request.objective)
-                plan = finer.plan if value <= best.value else outcome.plan
-                outcome = replace(finer, plan=plan)
+                found = plan_value(best.instance, finer.plan, request.objective)
+                plan = finer.plan if found <= value else outcome.plan
+                outcome, value = replace(finer, plan=plan), min(value, found)
         return replace(
             outcome,
             class_bound=None,

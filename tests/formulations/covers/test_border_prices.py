@@ -161,7 +161,7 @@ def test_a_weight_that_is_used_again_is_loaded_once(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("fine", [False, True])
-def test_what_is_found_newer_and_whole_to_each_piece_may_be_handed_on_so(*, fine: bool) -> None:
+def test_what_is_found_newer_and_whole_to_each_piece_may_be_carried_on_so(*, fine: bool) -> None:
     """One operation writes ``w``, which stays; two pieces of the next read it, and the last does.
 
     Whatever a byte is worth that is newer, none is stored: 4 bytes of ``x`` come, and that is all.
@@ -191,15 +191,15 @@ def test_what_is_found_newer_and_whole_to_each_piece_may_be_handed_on_so(*, fine
     )
     objective = objective_named("traffic", listed.machine)
     figures = Listed(listed, objective)
-    handed = {(1, 1): (0, 2**BITS), (1, READ): (2**BITS, 0), (2, 1): (0, 0)}
+    carried = {(1, 1): (0, 2**BITS), (1, READ): (2**BITS, 0), (2, 1): (0, 0)}
     cover = tuple(Segment(begin=at, end=at + 1, pieces=1 + at % 2) for at in range(3))
-    agreed = {each: priced(figures, each, handed, fine=fine)[1] for each in cover}
+    agreed = {each: priced(figures, each, carried, fine=fine)[1] for each in cover}
     certificate = CoverCertificate(
         family=figures.family,
         objective=objective,
         bits=BITS,
         prices={},
-        handed=handed,
+        carried=carried,
         agreed=agreed,
         fine=fine,
     )

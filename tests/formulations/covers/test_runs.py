@@ -15,7 +15,7 @@ from formulations.covers.segment import SegmentProgram
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.graph import Graph
 from spmopt.core.objective import objective_named
-from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.certificate import CoverCertificate, Row
 from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
@@ -153,7 +153,8 @@ def test_runs_whose_prices_prove_next_to_nothing_lower_no_bound() -> None:
     proof = CoverCertificate(
         family=Listed(listed, objective).family, objective=objective, bits=60, prices={}
     )
-    runs = {Segment(begin=0, end=1): {("room", 0, 0): -(2**200)}}
+    dear: dict[Row, int] = {("room", 0, 0): -(2**200)}
+    runs = {Segment(begin=0, end=1): dear}
     assert cover_bound(listed, replace(proof, runs=runs)) == cover_bound(listed, proof)
 
 

@@ -47,6 +47,9 @@ much of what is left, a rougher schedule of all steps is better than one that is
 _LONG = 200
 """Operations of a segment whose program takes too long to choose among uniform covers: those of a
 Transformer with 689 take 11 s."""
+_MOST_ARCS = 75_000_000
+"""Segments of a list whose values fit memory, with their counts of pieces: each takes some 100
+bytes. GNMT of 10 time steps has 40 million, a Transformer of 96 layers 930."""
 _BOUND_SHARE = 0.5
 """Of the time, where one thread does both: the search of the bound."""
 _LOST = 0.02, 0.05
@@ -55,6 +58,7 @@ _WHOLE_SHARE = 0.2
 """Of the time: the list as given."""
 _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
+_TOO_LONG = "the list is too long for a bound over all covers: only uniform ones were tried"
 
 
 def schedule(instance: Instance, request: Request, family: str = "all") -> Outcome:
@@ -118,6 +122,8 @@ class _Search:
             self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
             self._take(request.start, request.prices)
+        if (self.listed.count + 1) ** 2 * len(self.listed.pieces) > _MOST_ARCS:
+            return self._without_values()
         self.arcs = SegmentArcs(self.listed, self.listed.capacity)
         self.few = int(np.isfinite(self.arcs.value).sum()) <= _FEW
         if request.threads > 1:
@@ -133,6 +139,15 @@ class _Search:
         if self.named:
             self._try(self.named)
         return self._finished()
+
+    def _without_values(self) -> Outcome:
+        """Try the covers of the same number of pieces throughout: of others there are too many."""
+        for cover in self._uniform():
+            if self.stop():
+                break
+            self._try(cover, gap=_ROUGH)
+        outcome = self._finished()
+        return replace(outcome, notes=(*outcome.notes, _TOO_LONG), cut_short=True)
 
     def _take(self, plan: Plan, prices: Certificate) -> None:
         """Take the list as given as it was scheduled before."""
@@ -302,8 +317,7 @@ class _Search:
 
     def _finished(self) -> Outcome:
         """Schedule the best cover to the tolerance asked for."""
-        best, request = self.best, self.request
-        assert self.arcs is not None
+        best, request, arcs = self.best, self.request, self.arcs
         if best is None:
             raise InfeasibleError("what must be on chip does not fit, whole or in pieces")
         outcome, value = best.outcome, best.value
@@ -325,6 +339,9 @@ class _Search:
                 found = plan_value(best.instance, finer.plan, request.objective)
                 plan = finer.plan if found <= value else outcome.plan
                 outcome, value = replace(finer, plan=plan), min(value, found)
+        certificate = self.proof
+        if certificate is None and arcs is not None:
+            certificate = arcs.certificate(self._least())
         return replace(
             outcome,
             class_bound=None,
@@ -333,6 +350,6 @@ class _Search:
                 listing=self.listing,
                 cover=best.cover,
                 instance=best.instance,
-                certificate=self.proof or self.arcs.certificate(self._least()),
+                certificate=certificate,
             ),
         )

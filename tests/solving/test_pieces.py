@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 import spmopt
+from formulations.covers import schedule
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.search import CoverSearch
@@ -190,6 +191,23 @@ def test_the_list_as_given_comes_first_with_its_bound() -> None:
     assert certain[-1] == page.bound
     first = next(at for at, each in enumerate(news) if each.scheduler == "pieces")
     assert any(each.certified for each in news[:first])
+
+
+def test_of_a_long_list_only_uniform_covers_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of all segments of 10,000 operations would take 100 GB."""
+    instance = lowered(spmopt.load("mobilenetv2", batch=8), "1MB")
+    few = request(tolerance=1e-2, time_limit_s=20.0)
+    monkeypatch.setattr(schedule, "_MOST_ARCS", 1_000)
+    result = solve(instance, "pieces", few)
+    (page,) = result.beside
+    assert result.pieces is not None
+    assert result.pieces.certificate is None
+    assert result.cover_bound is None
+    assert any("too long" in note for note in result.notes)
+    assert page.value is not None
+    assert result.value is not None
+    assert result.value < page.value
+    assert result.verified
 
 
 def test_covers_are_searched_between_natural_borders_then_between_all() -> None:

@@ -203,18 +203,39 @@ class Listing:
         default.
         """
         ways = dict.fromkeys([(pieces, bands), (pieces, 1), (1, 1)])
-        cover = list[Segment]()
+        singles = list[Segment]()
         for at in range(len(self.operations)):
             every = (Segment(begin=at, end=at + 1, pieces=k, bands=r) for k, r in ways)
-            one = next(each for each in every if not self.obstacle(each))
-            longer = replace(one, begin=cover[-1].begin) if cover else one
-            alike = bool(cover) and (cover[-1].pieces, cover[-1].bands) == (one.pieces, one.bands)
-            is_one = family is None or not self.outside(family, (longer,))
-            if alike and one.pieces == pieces and is_one and not self.obstacle(longer):
-                cover[-1] = longer
-            else:
-                cover.append(one)
+            singles.append(next(each for each in every if not self.obstacle(each)))
+        cover = list[Segment]()
+        while not cover or cover[-1].end < len(singles):
+            one = singles[cover[-1].end if cover else 0]
+            most = one.end
+            while (
+                most < len(singles)
+                and one.pieces == pieces
+                and ((singles[most].pieces, singles[most].bands) == (one.pieces, one.bands))
+            ):
+                most += 1
+            cover.append(self._longest(one, most, family))
         return tuple(cover)
+
+    def _longest(self, one: Segment, most: int, family: Family | None) -> Segment:
+        """Return the longest segment from an operation on, to ``most``; none beyond it is any.
+
+        Its end is found by steps that double, and then halve: a list of 10,000 takes seconds.
+        """
+        step, grows = 1, True
+        while one.end < most and step:
+            longer = replace(one, end=min(one.end + step, most))
+            if (family is None or not self.outside(family, (longer,))) and not self.obstacle(
+                longer
+            ):
+                one = longer
+            else:
+                grows = False
+            step = step * 2 if grows else step // 2
+        return one
 
     def instance(self, cover: Cover) -> tuple[Instance, tuple[Origin, ...]]:
         """Return the instance of a cover, and where each of its operations comes from.

@@ -26,7 +26,7 @@ from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.certificate import MOST_SEGMENTS, CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
 from spmopt.core.pieces.segments import Cover
@@ -47,9 +47,6 @@ much of what is left, a rougher schedule of all steps is better than one that is
 _LONG = 200
 """Operations of a segment whose program takes too long to choose among uniform covers: those of a
 Transformer with 689 take 11 s."""
-_MOST_ARCS = 75_000_000
-"""Segments of a list whose values fit memory, with their counts of pieces: each takes some 100
-bytes. GNMT of 10 time steps has 40 million, a Transformer of 96 layers 930."""
 _BOUND_SHARE = 0.5
 """Of the time, where one thread does both: the search of the bound."""
 _LOST = 0.02, 0.05
@@ -58,7 +55,10 @@ _WHOLE_SHARE = 0.2
 """Of the time: the list as given."""
 _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
-_TOO_LONG = "the list is too long for a bound over all covers: only uniform ones were tried"
+_TOO_LONG = (
+    "the list has too many segments to price each: only uniform covers were tried, and the bound "
+    "over all is what computing, and bytes that come and go in any case, take"
+)
 
 
 def schedule(instance: Instance, request: Request, family: str = "all") -> Outcome:
@@ -122,7 +122,7 @@ class _Search:
             self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
             self._take(request.start, request.prices)
-        if (self.listed.count + 1) ** 2 * len(self.listed.pieces) > _MOST_ARCS:
+        if (self.listed.count + 1) ** 2 * len(self.listed.pieces) > MOST_SEGMENTS:
             return self._without_values()
         self.arcs = SegmentArcs(self.listed, self.listed.capacity)
         self.few = int(np.isfinite(self.arcs.value).sum()) <= _FEW
@@ -142,6 +142,11 @@ class _Search:
 
     def _without_values(self) -> Outcome:
         """Try the covers of the same number of pieces throughout: of others there are too many."""
+        self.proof = CoverCertificate(
+            family=self.family, objective=self.request.objective, bits=0, prices={}
+        )
+        self.bound = self.listed.compulsory
+        self.request.report_incumbent(bound=self.bound)
         for cover in self._uniform():
             if self.stop():
                 break

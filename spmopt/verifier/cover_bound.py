@@ -17,7 +17,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.core.pieces.band_bounds import Banded, followed
-from spmopt.core.pieces.certificate import CoverCertificate, Row
+from spmopt.core.pieces.certificate import MOST_SEGMENTS, CoverCertificate, Row
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Ints
@@ -48,6 +48,10 @@ def cover_bound(listing: Listing, certificate: CoverCertificate) -> Fraction:
     if not 0 <= certificate.bits <= MOST_BITS:
         raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
     path = CoverPath(listing, certificate)
+    if (path.count + 1) ** 2 * len(path.pieces) > MOST_SEGMENTS:
+        if certificate.prices or certificate.runs or certificate.agreed:
+            raise InputError("certificate: the list has too many segments for prices of theirs")
+        return path.compulsory()
     return max(path.value(), path.compulsory())
 
 

@@ -24,6 +24,7 @@ from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.solving import compare, solve
+from spmopt.verifier import cover_bound as verifier
 from spmopt.verifier import require_legal
 from spmopt.verifier.cover_bound import cover_bound
 from tests.graph.networks import attention, convolution, mlp
@@ -197,13 +198,20 @@ def test_of_a_long_list_only_uniform_covers_are_tried(monkeypatch: pytest.Monkey
     """Values of all segments of 10,000 operations would take 100 GB."""
     instance = lowered(spmopt.load("mobilenetv2", batch=8), "1MB")
     few = request(tolerance=1e-2, time_limit_s=20.0)
-    monkeypatch.setattr(schedule, "_MOST_ARCS", 1_000)
+    every = solve(instance, "pieces", few)
+    for module in (schedule, verifier):
+        monkeypatch.setattr(module, "MOST_SEGMENTS", 1_000)
     result = solve(instance, "pieces", few)
     (page,) = result.beside
     assert result.pieces is not None
-    assert result.pieces.certificate is None
-    assert result.cover_bound is None
-    assert any("too long" in note for note in result.notes)
+    assert any("too many segments" in note for note in result.notes)
+    assert every.cover_bound is not None
+    assert result.cover_bound is not None
+    assert 0.5 * every.cover_bound < result.cover_bound <= every.cover_bound
+    assert result.pieces.certificate is not None
+    priced = {Segment(begin=0, end=1, pieces=1): {("room", 0, 0): -1}}
+    with pytest.raises(InputError, match="too many segments for prices"):
+        cover_bound(result.pieces.listing, replace(result.pieces.certificate, prices=priced))
     assert page.value is not None
     assert result.value is not None
     assert result.value < page.value

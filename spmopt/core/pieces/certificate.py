@@ -13,6 +13,10 @@ Row = tuple[str | int | tuple[int, int], ...]
 """Name of a row of the program of a segment; or of rows that have the same price, whose names end
 with steps from the first of two to before the second."""
 
+MOST_SEGMENTS = 75_000_000
+"""Segments of a list whose values fit memory, counts of pieces told apart: each takes some 100
+bytes. GNMT of 10 time steps has 40 million, a Transformer of 96 layers 930."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CoverCertificate:
@@ -21,7 +25,8 @@ class CoverCertificate:
     Attributes
     ----------
     prices
-        Of rows of some segments, by name (``spmopt.verifier.segment_bound``).
+        Of rows of some segments, by name (``spmopt.verifier.segment_bound``). There are none of
+        lists of more than ``MOST_SEGMENTS``.
     runs
         Likewise of some runs of operations, which cost as much in any segment of as many pieces.
     carried

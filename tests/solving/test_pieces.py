@@ -17,7 +17,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
-from spmopt.core.pieces.certificate import CoverCertificate
+from spmopt.core.pieces.certificate import CoverCertificate, Row
 from spmopt.core.pieces.family import FAMILIES
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
@@ -209,7 +209,9 @@ def test_of_a_long_list_only_uniform_covers_are_tried(monkeypatch: pytest.Monkey
     assert result.cover_bound is not None
     assert 0.5 * every.cover_bound < result.cover_bound <= every.cover_bound
     assert result.pieces.certificate is not None
-    priced = {Segment(begin=0, end=1, pieces=1): {("room", 0, 0): -1}}
+    priced: dict[Segment, dict[Row, int]] = {
+        Segment(begin=0, end=1, pieces=1): {("room", 0, 0): -1}
+    }
     with pytest.raises(InputError, match="too many segments for prices"):
         cover_bound(result.pieces.listing, replace(result.pieces.certificate, prices=priced))
     assert page.value is not None

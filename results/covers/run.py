@@ -22,7 +22,7 @@ from spmopt.core.scheduler import Request
 from spmopt.frontends.shipped import shipped
 from spmopt.solving import compare, compare_on
 
-LIMIT_S, SPM = 20.0, "24MB"
+LIMIT_S, SPM = 10.0, "24MB"
 BEST = "belady-size:granularity=page"
 LISTED = {"belady": "belady", "best": BEST, "page": "page", "pieces": "pieces"}
 KEYS = {

@@ -126,7 +126,8 @@ def test_bad_covers_are_refused_before_the_search(run: Run, tmp_path: Path) -> N
 
 def test_segments_themselves_are_a_cover(instance: Instance) -> None:
     count = len(instance.operations)
-    solved = spmopt.solve(instance, "belady", cover=[Segment(begin=0, end=count, pieces=4)])
+    every = [Segment(begin=0, end=count, pieces=4)]
+    solved = spmopt.solve(instance, "belady", cover=every, time_limit=4.0)
     assert solved.result.pieces is not None
     assert solved.instance == solved.result.pieces.instance
     with pytest.raises(InputError, match=r"segments\[0\]: ends at"):

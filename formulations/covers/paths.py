@@ -122,9 +122,13 @@ class SegmentArcs:
             np.maximum(table, self.runs.tiled(pieces, self._alone[pieces], runs), out=table)
 
     def solve(
-        self, segments: Iterable[Segment], threads: int = 1, empty: SegmentArcs | None = None
+        self,
+        segments: Iterable[Segment],
+        threads: int = 1,
+        empty: SegmentArcs | None = None,
+        stop: Callable[[], bool] = bool,
     ) -> bool:
-        """Solve the programs of segments; return whether some were not yet.
+        """Solve the programs of segments, until ``stop``; return whether some were not yet.
 
         ``empty``: it takes what they cost with nothing on chip before and after.
         """
@@ -135,7 +139,8 @@ class SegmentArcs:
         ]
         if threads == 1 or len(new) < 2:
             for segment in new:
-                self._take(segment, self._solve(segment, twice=empty is not None), empty)
+                if not stop():
+                    self._take(segment, self._solve(segment, twice=empty is not None), empty)
             return bool(new)
         with ThreadPoolExecutor(threads, thread_name_prefix="segments") as pool:
             solved = pool.map(lambda each: self._solve(each, twice=empty is not None), new)

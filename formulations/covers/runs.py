@@ -10,7 +10,7 @@ costs alone, and 0.95 to 0.99 by runs of 8 and 16, at 2 ms each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -46,10 +46,10 @@ class Runs:
         found = (run for each in segments for run in _inside(each, whole=whole))
         return list(dict.fromkeys(found))
 
-    def solve(self, runs: Iterable[Segment]) -> None:
-        """Solve the programs of runs that are not yet."""
+    def solve(self, runs: Iterable[Segment], stop: Callable[[], bool] = bool) -> None:
+        """Solve the programs of runs that are not yet, until ``stop``."""
         for run in runs:
-            if run not in self.solved:
+            if run not in self.solved and not stop():
                 self.solved[run] = self._solve(run)
 
     def _solve(self, run: Segment) -> SegmentValue:

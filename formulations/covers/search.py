@@ -53,6 +53,9 @@ class CoverSearch:
         Segments with a full scratchpad at both ends, those of the bound.
     stop
         Asked often; once true, what is known is returned.
+    first
+        Until when, by the monotonic clock, the first cover is yielded, as good as it is then; it is
+        empty where none is known.
 
     Attributes
     ----------
@@ -60,8 +63,14 @@ class CoverSearch:
         Whether all of the last cover that was yielded, and of those before, is solved.
     """
 
-    def __init__(self, held: SegmentArcs, stop: Callable[[], bool], threads: int = 1) -> None:
-        self.listed, self.stop, self.threads = held.listed, stop, threads
+    def __init__(
+        self,
+        held: SegmentArcs,
+        stop: Callable[[], bool],
+        threads: int = 1,
+        first: float = np.inf,
+    ) -> None:
+        self.listed, self.stop, self.threads, self.first = held.listed, stop, threads, first
         self.empty, self.held = SegmentArcs(held.listed, 0.0), held
         self.empty.runs = held.runs
         self._entered = set[Segment]()
@@ -104,14 +113,15 @@ class CoverSearch:
             self.exact = True
             for share in _WEIGHTS[:2] if natural else _WEIGHTS:
                 for priced in (False, True):
-                    until = monotonic() + slice_s
+                    until = min(monotonic() + slice_s, self.first)
                     barred = self._unnatural if natural else np.zeros_like(self._unnatural)
                     cover, known = self._converged(share, until, barred, priced=priced)
                     if self.stop():
                         return
                     self.exact &= known
                     self._guess(cover)
-                if cover:
+                if cover or self.first < np.inf:
+                    self.first = np.inf
                     yield cover
             if self.exact and not natural:
                 return
@@ -124,8 +134,12 @@ class CoverSearch:
 
         ``barred``: infinite for segments that may not be.
         """
+
+        def late() -> bool:
+            return self.stop() or monotonic() >= until
+
         table = self._costs(share, np.s_[:], priced=priced) + barred
-        while not self.stop() and monotonic() < until:
+        while not late():
             cover = self._path(table)
             new = [each for each in cover if each not in self.empty.solved]
             new += [each for each in cover if each not in self.held.solved]
@@ -133,7 +147,7 @@ class CoverSearch:
                 return cover, True
             runs = [each for each in self.held.runs.inside(new) if each not in self._entered]
             if runs:
-                self.held.runs.solve(runs)
+                self.held.runs.solve(runs, late)
                 several = {each.pieces for each in runs}
                 known = list(self.held.runs.solved)
                 self._entered.update(each for each in known if each.pieces in several)
@@ -141,7 +155,7 @@ class CoverSearch:
                     arcs.raise_by_runs(several)
                 places = [np.s_[:, self.listed.pieces.index(pieces)] for pieces in several]
             else:
-                self._solve(new)
+                self.held.solve(new, self.threads, self.empty, late)
                 places = [tuple(np.array([self.held.place(each) for each in new]).T)]
             for at in places:
                 table[at] = self._costs(share, at, priced=priced) + barred[at]

@@ -144,7 +144,8 @@ class Pricing:
 
     def together(self, rows: Ints) -> Ints:
         """Return one row: what is added to it is added to each of some rows."""
-        return self.onward(rows)[:1]
+        price = sum(self._price[number] for number in rows.tolist() if number >= 0)
+        return np.array([self._number(price) if price else -1], np.int64)
 
     def onward(self, rows: Ints, *, back: bool = False) -> Ints:
         """Return as many rows: what is added to one is added to it and those after, or before."""

@@ -12,6 +12,7 @@ from formulations.covers import schedule
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.search import CoverSearch
+from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
@@ -118,7 +119,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Covers that differ in borders of whole segments are one; others end once it is proved."""
-    tried, ended, given = list[Instance](), list[Instance](), schedule.page.schedule
+    tried, ended, given = list[Instance](), list[Instance](), page.schedule
 
     def remember(instance: Instance, asked: Request) -> Outcome:
         outcome = given(instance, asked)
@@ -127,7 +128,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
             ended.append(instance)
         return outcome
 
-    monkeypatch.setattr(schedule.page, "schedule", remember)
+    monkeypatch.setattr(page, "schedule", remember)
     result = solve(tight(convolution()), "pieces", request(tolerance=1e-5))
     assert result.pieces is not None
     assert result.value is not None

@@ -29,7 +29,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.pieces.certificate import MOST_SEGMENTS, CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
-from spmopt.core.pieces.segments import Cover
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
@@ -58,6 +58,8 @@ _WHOLE_SHARE = 0.2
 """Of the time: the list as given."""
 _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
+_UNFIT = "what must be on chip does not fit, whole or in pieces"
+_NONE_FITS = "no cover was found in which what must be on chip fits"
 _TOO_LONG = (
     "the list has too many segments to price each: only uniform covers were tried, and the bound "
     "over all is what computing, and bytes that come and go in any case, take"
@@ -116,11 +118,13 @@ class _Search:
         self.searched = np.inf
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self.rate = 0.0
-        self.few = False
+        self.few = self.unfit = False
 
     def run(self) -> Outcome:
         """Search until the time is up, all is tried, or the gap is closed."""
         request = self.request
+        if not np.isfinite(self.listed.compulsory):
+            raise InfeasibleError(_UNFIT)
         if request.start is None or request.prices is None:
             self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
@@ -202,7 +206,8 @@ class _Search:
                 found, self.proof = bounding.cheapest(
                     self.arcs, stop, name, self.request.time_limit_s, self._raises
                 )
-        except InfeasibleError:  # which the search says
+        except InfeasibleError:
+            self.unfit = True
             return
         self.cut_short = not found.exact
         if found.exact:
@@ -318,6 +323,21 @@ class _Search:
         except InfeasibleError:
             return None
 
+    def _apart(self) -> Cover:
+        """Return a cover of single operations, each in the fewest pieces in which it fits."""
+        listed, cover = self.listed, list[Segment]()
+        for at in range(listed.count):
+            every = (
+                listed.segment(at, at + 1, way)
+                for way, pieces in enumerate(listed.pieces)
+                if np.isfinite(listed.cycles(pieces)[at])
+            )
+            some = next((each for each in every if listed.allows(each)), None)
+            if some is None:
+                return ()
+            cover.append(some)
+        return tuple(cover)
+
     def _least(self) -> float:
         """Return the bound that is to be proved: a little less than what is known."""
         of_gap, of_tolerance = _LOST
@@ -326,9 +346,13 @@ class _Search:
 
     def _finished(self) -> Outcome:
         """Schedule the best cover to the tolerance asked for."""
+        if self.best is None:
+            self._try(self._apart())
         best, request, arcs = self.best, self.request, self.arcs
         if best is None:
-            raise InfeasibleError("what must be on chip does not fit, whole or in pieces")
+            if self.unfit or (self.few and not self.stop()):  # all were tried
+                raise InfeasibleError(_UNFIT)
+            return Outcome(plan=None, notes=(_NONE_FITS,), cut_short=True)
         outcome, value = best.outcome, best.value
         rough = [_COARSE] if best.gap > _COARSE > request.tolerance else []
         for tolerance in [*rough, request.tolerance]:

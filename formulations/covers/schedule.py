@@ -268,14 +268,14 @@ class _Search:
         """Try all covers whose segments' values do not add up to the best schedule's already."""
         assert self.arcs is not None
         ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
-        self.arcs.solve(
-            self.listed.segment(begin, end, way)
-            for end, way, begin in zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
-        )
+        places = zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
+        every = [self.listed.segment(begin, end, way) for end, way, begin in places]
+        self.arcs.solve(every, stop=stop)
         for value, cover in by_value(self.arcs.value.copy(), self.listed.segment):
             if stop() or (self.best is not None and value >= self.best.value):
                 return
             self._try(cover)
+        self.unfit = self.best is None
 
     def _try(
         self, cover: Cover, start: bool = False, share: float = 1.0, gap: float = _COARSE
@@ -350,7 +350,7 @@ class _Search:
             self._try(self._apart())
         best, request, arcs = self.best, self.request, self.arcs
         if best is None:
-            if self.unfit or (self.few and not self.stop()):  # all were tried
+            if self.unfit:
                 raise InfeasibleError(_UNFIT)
             return Outcome(plan=None, notes=(_NONE_FITS,), cut_short=True)
         outcome, value = best.outcome, best.value

@@ -28,9 +28,12 @@ def priced(
     figures: Listed, segment: Segment, prices: Prices, *, fine: bool
 ) -> tuple[float, dict[Row, int]]:
     """Return the value of a segment at prices, and those of its rows."""
-    program = SegmentProgram(figures, segment, figures.capacity, carried=bool(prices), fine=fine)
+    own, ends = segment, (segment.begin, segment.end)
+    if segment.bands > 1:
+        figures, own = figures.of_bands(segment)
+    program = SegmentProgram(figures, own, figures.capacity, carried=bool(prices), fine=fine)
     found = program.program()
-    cost, ends = found.cost.copy(), (segment.begin, segment.end)
+    cost = found.cost.copy()
     for end, group, newer, column in program.ends.carried:
         price = prices[ends[end], group][newer] / 2**BITS / program.price
         cost[column] += price if (end == 0) != newer else -price

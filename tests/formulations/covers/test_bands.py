@@ -32,7 +32,7 @@ from spmopt.solving import solve
 from spmopt.verifier.cover_bound import CoverPath, cover_bound
 from spmopt.verifier.pricing import Pricing
 from spmopt.verifier.segment_ends import Ends
-from tests.formulations.covers.test_carried import BITS, Prices, priced
+from tests.formulations.covers.test_carried import BITS, Prices, priced, random_prices
 from tests.formulations.covers.test_segments import relaxed
 from tests.graph.feature_maps import feature_maps
 
@@ -112,14 +112,7 @@ def test_no_cover_with_bands_costs_less_than_its_segments_at_any_prices(
     family = Family(name="all", pieces=tuple(sorted({1, found.batch})), bands=BANDS)
     figures, random = Listed(found, objective, family), np.random.default_rng(len(found.tensors))
     byte = figures.dearest_row * found.machine.clock_hz
-    prices: Prices = {
-        (border, group): (
-            round(byte * random.uniform(-0.5, 2.0) * 2**BITS),
-            round(byte * random.uniform(-0.5, 1.5) * 2**BITS),
-        )
-        for border, crossed in enumerate(figures.crossing)
-        for group in crossed
-    }
+    prices = random_prices(figures, random)
     certificate = CoverCertificate(
         family=family, objective=objective, bits=BITS, prices={}, carried=prices
     )

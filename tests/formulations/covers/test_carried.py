@@ -24,6 +24,19 @@ BITS = 80
 Prices = dict[tuple[int, int], tuple[int, int]]
 
 
+def random_prices(figures: Listed, random: np.random.Generator) -> Prices:
+    """Return prices of all that is carried across borders, of a byte and of one newer than DRAM."""
+    byte = figures.dearest_row * figures.listing.machine.clock_hz
+    return {
+        (border, group): (
+            round(byte * random.uniform(-0.5, 2.0) * 2**BITS),
+            round(byte * random.uniform(-0.5, 1.5) * 2**BITS),
+        )
+        for border, crossed in enumerate(figures.crossing)
+        for group in crossed
+    }
+
+
 def priced(
     figures: Listed, segment: Segment, prices: Prices, *, fine: bool
 ) -> tuple[float, dict[Row, int]]:
@@ -57,14 +70,7 @@ def test_no_cover_costs_less_than_its_segments_at_any_prices(fine: bool) -> None
             value = relaxed(listed, cover, objective)
             if value is None:
                 continue
-            prices = {
-                (border, group): (
-                    round(byte * random.uniform(-0.5, 2.0) * 2**BITS),
-                    round(byte * random.uniform(-0.5, 1.5) * 2**BITS),
-                )
-                for border, crossed in enumerate(figures.crossing)
-                for group in crossed
-            }
+            prices = random_prices(figures, random)
             carried, total = Carried(listed, prices), 0.0
             for segment in cover:
                 found, rows = priced(figures, segment, prices, fine=fine)

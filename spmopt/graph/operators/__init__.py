@@ -34,7 +34,8 @@ SPECS: Registry[OperatorSpec] = Registry(
     make=_operator,
     own={
         spec.name: spec
-        for spec in read_operators(files("spmopt.graph.operators").joinpath("operators.toml"))
+        for name in ("torch.toml", "operators.toml")
+        for spec in read_operators(files("spmopt.graph.operators").joinpath(name))
     },
 )
 """Rules of the operators by name."""

@@ -159,6 +159,15 @@ class SegmentArcs:
         if empty is not None and found[1] is not None:
             empty.take(segment, found[1])
 
+    def learn(
+        self, solved: Mapping[Segment, SegmentValue], runs: Mapping[Segment, SegmentValue]
+    ) -> None:
+        """Take values of segments and of runs that were solved elsewhere."""
+        self.runs.solved |= runs
+        for segment, value in solved.items():
+            if segment not in self.solved:
+                self.take(segment, value)
+
     def take(self, segment: Segment, found: SegmentValue) -> None:
         """Take what the program of a segment says."""
         self.solved[segment] = found
@@ -293,7 +302,7 @@ class SegmentArcs:
         always = np.concatenate(([0.0], np.cumsum(always)))
         always = always[None, :] - always[:, None]
         value: Floats = upto[None, :] - upto[:, None] + always
-        for begin, reach in enumerate(self._reaches(pieces)):
+        for begin, reach in enumerate(self.listed.reaches(pieces)):
             value[begin, : begin + 1] = np.inf
             value[begin, reach + 1 :] = np.inf
         value[count] = np.inf
@@ -336,25 +345,6 @@ class SegmentArcs:
             np.cumsum(each, axis=1, out=each)
         shape = slice(count + 1), slice(count + 1)
         return into[shape], out[shape]
-
-    def _reaches(self, pieces: int) -> list[int]:
-        """Return the farthest end of a segment of so many pieces, by its begin."""
-        listed, listing = self.listed, self.listed.listing
-        products = np.cumsum([0, *(each.is_product for each in listing.operations)])
-        bands = listed.banded.reach.get(pieces)
-        fits = [listing.fits(at, pieces) for at in range(listed.count)]
-        found, end = list[int](), 0
-        for begin in range(listed.count):
-            end, last = max(end, begin), listed.count if bands is None else bands[begin]
-            while end < last and fits[end]:
-                if pieces > 1 and (
-                    listed.apart[end] >= begin
-                    or not listed.family.takes(int(products[end + 1] - products[begin]))
-                ):
-                    break
-                end += 1
-            found.append(min(end, last))
-        return found
 
 
 def _rectangle(

@@ -179,6 +179,10 @@ class CoverSearch:
         """Return what is gained, by estimate, where ``new`` stands for ``old``."""
         return self.estimate(old) - self.estimate(new)
 
+    def seed(self, cover: Cover) -> None:
+        """Solve the segments of a cover first: where time is short, others are pieced with them."""
+        self.held.solve(cover, self.threads, self.empty, self.stop)
+
     def _solve(self, segments: Iterable[Segment]) -> bool:
         return self.held.solve(segments, self.threads, self.empty)
 

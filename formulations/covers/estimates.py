@@ -1,10 +1,10 @@
 """What segments cost by estimate, for good covers within a second: no program is solved.
 
 A segment is taken to move what crosses its ends, what its pieces cannot keep between two uses, and
-what they share as often as it does not stay; what is soon dead crosses an end on chip if it fits.
-That is neither a bound nor a schedule. Covers found so were within 3 % of their estimates, once
-scheduled, of four networks in training (ResNet-50, GoogLeNet, MobileNetV2, ShuffleNet on 24 MB);
-0.4 s take all segments of ResNet-50, of which programs of segments take 7 ms each.
+what they share as often as it does not stay; of what crosses an end some is on chip. That is
+neither a bound nor a schedule. In training with 24 MB, covers of GoogLeNet and MobileNetV2 were
+scheduled to within 3 % of their estimates at ends of fine pieces, of ResNet-50 and ShuffleNet with
+enough steps; all segments of ResNet-50 take 0.5 s, of which each program takes 7 ms.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ _LONGEST = 96
 """Operations of a segment at most: sums of a training step part most lists more often."""
 _KEPT = 0.9
 """Of what crosses an end and is soon dead, what stays on chip if it fits."""
+_HALF_KEPT = 0.75
+"""Of all that crosses an end, up to the scratchpad's size, what stays where pieces are not as fine
+as they go: half of the steps, within 1 to 3 % of what fine pieces reach."""
 _SOON = 24
 """Operations within which it is; fewer, or less that stays, led to worse covers."""
 _NOT_HIDDEN = 0.03
@@ -47,33 +50,36 @@ class Estimates:
         self._reach = [np.array(listed.reaches(each)) for each in self.pieces]
         uses = Uses(listed)
         self._own = uses.own
-        self._costs = [(0, np.empty((0, 0)))]
+        self._costs = [(0, np.empty((0, 0, 0)))]
         for at in range(listed.count):
             first = uses.take(at)
             if at + 1 == self.places[len(self._costs)]:
                 self._costs.append(self._ending(uses, first, at + 1))
 
-    def cover(self, most_steps: float = np.inf) -> Cover:
-        """Return the cheapest cover of about so many steps at most; empty if none fits."""
-        cost, cover = self._cheapest(0.0)
+    def cover(self, most_steps: float = np.inf, *, fine: bool = False) -> Cover:
+        """Return the cheapest cover of about so many steps at most; empty if none fits.
+
+        ``fine``: only what fits beside pieces crosses on chip, so that finer ones are cheaper.
+        """
+        cost, cover = self._cheapest(0.0, fine)
         dearer = _DEARER * cost
         for _ in range(_TRIES):
             if sum((each.end - each.begin) * each.count for each in cover) <= most_steps:
                 break
-            _, cover = self._cheapest(dearer)
+            _, cover = self._cheapest(dearer, fine)
             dearer *= 2
         return cover
 
-    def cost(self, cover: Cover) -> float:
+    def cost(self, cover: Cover, *, fine: bool = False) -> float:
         """Return the cost of a cover between natural borders."""
         total = 0.0
         for each in cover:
             begin, end = np.searchsorted(self.places, (each.begin, each.end)).tolist()
             low, costs = self._costs[end]
-            total += float(costs[self.pieces.index(each.pieces), begin - low])
+            total += float(costs[int(fine), self.pieces.index(each.pieces), begin - low])
         return total
 
-    def _cheapest(self, step: float) -> tuple[float, Cover]:
+    def _cheapest(self, step: float, fine: bool) -> tuple[float, Cover]:
         """Return the cheapest cover where each step costs so much beside, and that cost."""
         places, counts = self.places, np.array(self.pieces)[:, None]
         reached, came = np.full(len(places), np.inf), np.zeros((len(places), 2), np.int64)
@@ -81,7 +87,7 @@ class Estimates:
         for end in range(1, len(places)):
             low, costs = self._costs[end]
             steps = counts * (places[end] - places[low:end])
-            total = costs + step * steps + reached[low:end]
+            total = costs[int(fine)] + step * steps + reached[low:end]
             way, begin = divmod(int(total.argmin()), end - low)
             reached[end], came[end] = total[way, begin], (begin + low, way)
         cover, end = list[Segment](), len(places) - 1
@@ -92,17 +98,17 @@ class Estimates:
         return float(reached[-1]), tuple(reversed(cover))
 
     def _ending(self, uses: Uses, first: int, end: int) -> tuple[int, Floats]:
-        """Return the first place from which a segment ends here, and costs (p, w) from it on."""
+        """Return the first place from which a segment ends here, and costs (2, p, w) from it on."""
         low, here = np.searchsorted(self.places, (first, end)).tolist()
         begins = self.places[low:here]
         held = uses.held[:, begins - uses.origin, slice(first - uses.origin, end - uses.origin)]
         moved = uses.moved[:, begins]
-        return low, np.array(
-            [self._cost(way, begins, end, held, moved) for way in range(len(self.pieces))]
-        )
+        ways = range(len(self.pieces))
+        both = [self._cost(way, begins, end, held, moved) for way in ways]
+        return low, np.stack(both, axis=1)
 
     def _cost(self, way: int, begins: Ints, end: int, held: Floats, moved: Floats) -> Floats:
-        """Return costs (w,) of segments from some positions to one."""
+        """Return costs (2, w) of segments from some positions to one, coarse and fine."""
         listed, objective, pieces = self.listed, self.listed.objective, self.pieces[way]
         here = slice(end - held.shape[2], end)
         inner = np.arange(here.start, end) >= begins[:, None]
@@ -115,6 +121,8 @@ class Estimates:
         longer = np.minimum(over, through)
         rises = np.maximum(np.diff(longer, axis=1, prepend=0.0), 0.0).sum(axis=1)
         spilled = pieces * (rises + 0.5 * (over - longer).sum(axis=1))
+        crossing = moved[[_INTO, _OUT]]
+        loose = _HALF_KEPT * np.minimum(crossing, listed.capacity)
         kept, again = moved[[_SOON_IN, _SOON_OUT]], np.zeros(len(begins))
         if pieces == 1:
             kept = kept * np.minimum(listed.capacity / np.maximum(kept.sum(axis=0), 1.0), 1.0)
@@ -123,7 +131,7 @@ class Estimates:
             kept = np.minimum(kept, free)
             stays = np.minimum(free / np.maximum(moved[_SHARED] + moved[_SUMS], 1.0), 1.0)
             again = (pieces - 1) * (1 - stays) * (moved[_SHARED] + 2 * moved[_SUMS])
-        crossing = moved[[_INTO, _OUT]] - _KEPT * kept
+        crossing = np.stack([crossing - loose, crossing - _KEPT * kept], axis=1)
         into, out = crossing[0] + spilled + again, crossing[1] + spilled
         cycles = np.where(inner, self._cycles[way][here], 0.0)
         computing, moving = cycles.sum(axis=1), (into + out) / listed.bytes_per_cycle
@@ -131,9 +139,9 @@ class Estimates:
         if pieces == 1:
             # Operations of the whole batch hide little of what others move.
             share = crossing.sum(axis=0) / np.maximum(moved[[_INTO, _OUT]].sum(axis=0), 1.0)
-            ends = np.maximum(self._own[:, here].sum(axis=0) - own, 0.0) * share[:, None]
+            ends = np.maximum(self._own[:, here].sum(axis=0) - own, 0.0) * share[..., None]
             alone = (ends + (over - longer)) / listed.bytes_per_cycle
-            time = np.maximum(time, np.where(inner, np.maximum(cycles, alone), 0.0).sum(axis=1))
+            time = np.maximum(time, np.where(inner, np.maximum(cycles, alone), 0.0).sum(axis=-1))
         cost = float(objective.cycle) * time + float(objective.dram_in_byte) * into
         cost += float(objective.dram_out_byte) * out
         cost += np.where(inner, self._always[way][here], 0.0).sum(axis=1)

@@ -47,13 +47,13 @@ ResNet-50 in 8 bands takes 10 s."""
 _MANY = 300
 """Operations of a list whose covers by estimates are scheduled first: to tabulate and solve values
 of segments takes most of 10 s in training (GoogLeNet, DenseNet-121, MobileNetV2, Inception)."""
-_ESTIMATE_SHARES = 0.2, 0.4
-"""Of the time that is left: to schedule covers by estimates, of fewer and of more steps."""
+_ESTIMATE_SHARES = 0.25, 0.5
+"""Of the time that is left: to schedule covers by estimates, of coarse pieces and of fine ones."""
 _ESTIMATE_STEPS = 3
-"""Steps for each operation that the first of these may have, if there is time: with twice as many
-as operations covers of GoogLeNet and ResNet-50 in training are 8 and 33 % worse than without limit."""
+"""Steps for each operation that such a cover may have, if there is time: in training, fine ones of
+GoogLeNet and ResNet-50 with two are 8 and 33 % worse than without limit."""
 _NEAR = 0.05
-"""Gap of a cover by estimates that a uniform one hardly betters."""
+"""Gap of a cover by estimates that one of fine pieces, or a uniform one, hardly betters."""
 _STEP_S = 5e-4
 """Seconds that a step takes to schedule, to the gap that tells how good a cover is: where that is
 much of what is left, a rougher schedule of all steps is better than one that is cut short."""
@@ -203,13 +203,12 @@ class _Search:
             return
         batch = replace(self.family, bands=(1,))
         estimates = Estimates(Listed(self.listing, self.request.objective, batch))
-        before = 0.0
-        for share in _ESTIMATE_SHARES:
+        for fine, share in enumerate(_ESTIMATE_SHARES):
+            if self.stop() or (fine and self.gap <= _NEAR):
+                break
             left = (self.end - (monotonic() - self.request.started)) / _STEP_S
             most = max(share * left, min(_ESTIMATE_STEPS * len(self.listing.operations), left))
-            if most > before and not self.stop():
-                self._try(estimates.cover(most), gap=_ROUGH)
-            before = most
+            self._try(estimates.cover(most, fine=bool(fine)), gap=_ROUGH)
 
     def _without_values(self) -> Outcome:
         """Try the covers of the same number of pieces throughout: of others there are too many."""

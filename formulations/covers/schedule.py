@@ -35,7 +35,7 @@ from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
 from spmopt.core.pieces.segments import Cover
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
-from spmopt.core.scheduler import Request
+from spmopt.core.scheduler import Incumbent, Request
 
 _COARSE = 0.005
 """Gap at which a cover's schedule tells how good the cover is: what is left changes little."""
@@ -69,6 +69,8 @@ _FIRST_SHARE = 0.35
 12 had none after 10 s without this limit."""
 _WHOLE_SHARE = 0.2
 """Of the time: the list as given."""
+_ROUNDED = 1e-9
+"""Relative error of a bound in floating point, and more."""
 _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
 _TOO_LONG = (
@@ -98,6 +100,14 @@ def _steps(cover: Cover) -> int:
     return sum((each.end - each.begin) * each.count for each in cover)
 
 
+def _pieces_of(cover: Cover) -> Cover:
+    """Return the segments in pieces: what else there is, is whole, whatever its borders.
+
+    Of eight operations in no pieces 128 covers are one instance.
+    """
+    return tuple(each for each in cover if each.count > 1)
+
+
 def _longest(cover: Cover) -> int:
     """Return the operations of a cover's longest segment."""
     return max(each.end - each.begin for each in cover)
@@ -119,7 +129,7 @@ class _Search:
 
     def __init__(self, listing: Listing, family: Family, request: Request) -> None:
         self.listing, self.family, self.request = listing, family, request
-        self.tried: dict[Cover, _Found | None] = {}
+        self.tried = set[Cover]()
         self.best: _Found | None = None
         self.bound, self.cut_short = 0.0, True
         self.arcs: SegmentArcs | None = None
@@ -230,7 +240,8 @@ class _Search:
         instance, _ = self.listing.instance(cover)
         value = plan_value(instance, plan, self.request.objective)
         outcome = Outcome(plan=plan, certificate=prices)
-        self.tried[cover] = self.best = _Found(cover, instance, outcome, value)
+        self.tried.add(_pieces_of(cover))
+        self.best = _Found(cover, instance, outcome, value)
 
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
@@ -349,7 +360,7 @@ class _Search:
     ) -> None:
         """Schedule a cover, to a gap; keep what is better than the best."""
         request = self.request
-        if not cover or cover in self.tried:
+        if not cover or _pieces_of(cover) in self.tried:
             return
         left = self.end - (monotonic() - request.started)
         steps = _steps(cover)
@@ -357,13 +368,13 @@ class _Search:
             return
         if _STEP_S * steps > left / 2:
             gap = max(gap, _ROUGH)
-        self.tried[cover] = None
+        self.tried.add(_pieces_of(cover))
         instance, _ = self.listing.instance(cover)
         since = monotonic()
         found = self._scheduled(
             instance,
             replace(
-                request.part(bounds=False),
+                self._while_better(),
                 tolerance=max(0.0 if self.few else gap, request.tolerance),
                 start=request.start if start else None,
                 others=(),
@@ -375,10 +386,24 @@ class _Search:
         if found is None or found.plan is None:
             return
         value = plan_value(instance, found.plan, request.objective)
-        self.tried[cover] = tried = _Found(cover, instance, found, value, gap)
         if self.best is None or value < self.best.value:
-            self.best = tried
+            self.best = _Found(cover, instance, found, value, gap)
             request.report_incumbent(value=value)
+
+    def _while_better(self) -> Request:
+        """Return a request to schedule a cover until its bound is above the best schedule's value.
+
+        All covers of a network of five operations take 2.2 CPU s; they took more than 10.
+        """
+        request, proved = self.request, -np.inf
+        most = np.inf if self.best is None else float(self.best.value) * (1 + _ROUNDED)
+
+        def tell(news: Incumbent) -> None:
+            nonlocal proved
+            if news.bound is not None and not news.of_class:
+                proved = max(proved, float(news.bound))
+
+        return replace(request, on_incumbent=tell, stop=lambda: proved > most or request.stop())
 
     def _fits(self, cover: Cover) -> bool:
         """Return whether there is time to schedule a cover, by the slowest so far."""

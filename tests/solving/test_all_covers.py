@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -41,6 +42,7 @@ def asked(objective: Objective) -> Request:
     return Request(objective=objective, tolerance=0.0, time_limit_s=60.0, threads=1)
 
 
+@cache
 def compared(seed: int) -> int:
     """Check one listing, all families; return how many had a cover that fits."""
     listed = random_listing(seed, most=3)

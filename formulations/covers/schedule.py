@@ -32,7 +32,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.pieces.certificate import MOST_SEGMENTS, CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
-from spmopt.core.pieces.segments import Cover
+from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Incumbent, Request
@@ -74,6 +74,8 @@ _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
 _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
+_UNFIT = "what must be on chip does not fit, whole or in pieces"
+_NONE_FITS = "no cover was found in which what must be on chip fits"
 _TOO_LONG = (
     "the list has too many segments to price each: only uniform covers were tried, and the bound "
     "over all is what computing, and bytes that come and go in any case, take"
@@ -139,7 +141,7 @@ class _Search:
         self.searched = np.inf
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self.rate = 0.0
-        self.few = False
+        self.few = self.unfit = False
         self._waiting: list[tuple[Values, Values]] | None = []
         self._lock = Lock()
 
@@ -151,6 +153,8 @@ class _Search:
     def run(self) -> Outcome:
         """Search until the time is up, all is tried, or the gap is closed."""
         request = self.request
+        if not np.isfinite(self.listed.compulsory):
+            raise InfeasibleError(_UNFIT)
         if request.start is None or request.prices is None:
             self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
@@ -290,7 +294,8 @@ class _Search:
                     seconds=self.request.time_limit_s,
                     more=self._raises,
                 )
-        except InfeasibleError:  # which the search says
+        except InfeasibleError:
+            self.unfit = True
             return
         self.cut_short = not found.exact
         if found.exact:
@@ -353,14 +358,14 @@ class _Search:
         """Try all covers whose segments' values do not add up to the best schedule's already."""
         assert self.arcs is not None
         ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
-        self.arcs.solve(
-            self.listed.segment(begin, end, way)
-            for end, way, begin in zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
-        )
+        places = zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
+        every = [self.listed.segment(begin, end, way) for end, way, begin in places]
+        self.arcs.solve(every, stop=stop)
         for value, cover in by_value(self.arcs.value.copy(), self.listed.segment):
             if stop() or (self.best is not None and value >= self.best.value):
                 return
             self._try(cover)
+        self.unfit = self.best is None
 
     def _try(
         self, cover: Cover, start: bool = False, share: float = 1.0, gap: float = _COARSE
@@ -422,6 +427,21 @@ class _Search:
         except InfeasibleError:
             return None
 
+    def _apart(self) -> Cover:
+        """Return a cover of single operations, each in the fewest pieces in which it fits."""
+        listed, cover = self.listed, list[Segment]()
+        for at in range(listed.count):
+            every = (
+                listed.segment(at, at + 1, way)
+                for way, pieces in enumerate(listed.pieces)
+                if np.isfinite(listed.cycles(pieces)[at])
+            )
+            some = next((each for each in every if listed.allows(each)), None)
+            if some is None:
+                return ()
+            cover.append(some)
+        return tuple(cover)
+
     def _least(self) -> float:
         """Return the bound that is to be proved: a little less than what is known."""
         of_gap, of_tolerance = _LOST
@@ -430,9 +450,13 @@ class _Search:
 
     def _finished(self) -> Outcome:
         """Schedule the best cover to the tolerance asked for."""
+        if self.best is None:
+            self._try(self._apart())
         best, request, arcs = self.best, self.request, self.arcs
         if best is None:
-            raise InfeasibleError("what must be on chip does not fit, whole or in pieces")
+            if self.unfit:
+                raise InfeasibleError(_UNFIT)
+            return Outcome(plan=None, notes=(_NONE_FITS,), cut_short=True)
         outcome, value = best.outcome, best.value
         rough = [_COARSE] if best.gap > _COARSE > request.tolerance else []
         for tolerance in [*rough, request.tolerance]:

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from formulations.covers import schedule
 from spmopt.audit import audit
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
@@ -17,6 +18,7 @@ from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
+from spmopt.verifier import cover_bound as verifier
 from tests.formulations.covers.random_listing import covers, random_listing
 
 OBJECTIVES = ("time", "traffic", "energy")
@@ -85,3 +87,25 @@ def test_it_finds_the_best_of_all_covers_of_a_family(seed: int) -> None:
 def test_most_listings_have_covers_that_fit() -> None:
     found = [compared(seed) for seed in (400, 405, 410)]
     assert sum(found) > 4
+
+
+@pytest.mark.parametrize("seed", [147, 259])
+def test_of_a_long_list_one_operation_fits_in_few_pieces_and_one_in_many(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that it fits in no uniform cover, which is no proof that it fits in none."""
+    for module in (schedule, verifier):
+        monkeypatch.setattr(module, "MOST_SEGMENTS", 0)
+    listed = random_listing(seed, most=3)
+    assert not any(fit(listed, listed.uniform(pieces)) for pieces in (1, 2, 4))
+    assert any(fit(listed, cover) for cover in covers(listed))
+    result = solve(instance_of(listed), "pieces", asked(objective_named("time", listed.machine)))
+    assert result.verified
+    monkeypatch.setattr("formulations.covers.schedule._Search._apart", lambda _: ())
+    result = solve(instance_of(listed), "pieces", asked(objective_named("time", listed.machine)))
+    assert result.status is Status.UNKNOWN
+
+
+def fit(listed: Listing, cover: Cover) -> bool:
+    """Return whether each operation of a cover fits."""
+    return all(listed.fits(at, s.pieces) for s in cover for at in range(s.begin, s.end))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Outcome, Result
 from spmopt.core.scheduler import Incumbent, Request
+from spmopt.graph.training import training_graph
 from spmopt.solving import compare, solve
 from spmopt.verifier import cover_bound as verifier
 from spmopt.verifier import require_legal
@@ -171,6 +173,22 @@ def test_a_time_limit_of_nothing_still_gives_a_schedule() -> None:
     result: Result = solve(instance, "pieces", request(time_limit_s=0.0))
     assert result.value is not None
     assert result.verified
+
+
+def test_of_a_small_listing_too_what_is_left_is_not_solved_when_time_is_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of its 180 segments took seconds after an interrupt."""
+    instance, solved, solve_one = tight(training_graph(mlp())), list[Segment](), SegmentArcs._solve
+
+    def counted(self: SegmentArcs, segment: Segment, *, twice: bool) -> Any:
+        solved.append(segment)
+        return solve_one(self, segment, twice=twice)
+
+    monkeypatch.setattr(SegmentArcs, "_solve", counted)
+    result = solve(instance, "pieces", request(time_limit_s=0.0, threads=1))
+    assert result.verified
+    assert len(solved) < 20
 
 
 def of_families(graph: Graph, tolerance: float) -> list[float]:

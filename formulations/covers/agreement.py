@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from formulations.covers.border_prices import BorderPrices, PricedSegment
-from formulations.covers.paths import SegmentArcs, shortest_path
+from formulations.covers.lengths import shortest_path
+from formulations.covers.paths import SegmentArcs
 from formulations.covers.planes import Planes
 from formulations.covers.rows import NamedRows
 from formulations.covers.segment import SegmentValue
@@ -60,10 +61,10 @@ class Agreement:
 
     def __init__(self, arcs: SegmentArcs, *, fine: bool = False) -> None:
         self.arcs, self.listed, self.fine = arcs, arcs.listed, fine
-        self._costs, (into, out) = arcs.byte_costs, arcs.crossing
+        self._costs, (into, out) = arcs.byte_costs, arcs.crossing()
         self.prices = BorderPrices(self.listed)
-        crossing = (self._costs[0] * into + self._costs[1] * out).T
-        always = np.stack([arcs.alone(pieces)[1].T for pieces in self.listed.pieces], axis=1)
+        crossing = self._costs[0] * into + self._costs[1] * out
+        always = np.stack([arcs.alone(pieces)[1] for pieces in self.listed.pieces], axis=1)
         self._crossing: Floats = crossing[:, None, :] + always
         self._segments: dict[Segment, PricedSegment] = {}
         self._kept = 0

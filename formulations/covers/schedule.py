@@ -26,7 +26,7 @@ from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.pieces.certificate import MOST_SEGMENTS, CoverCertificate
+from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
 from spmopt.core.pieces.segments import Cover
@@ -58,10 +58,6 @@ _WHOLE_SHARE = 0.2
 """Of the time: the list as given."""
 _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
-_TOO_LONG = (
-    "the list has too many segments to price each: only uniform covers were tried, and the bound "
-    "over all is what computing, and bytes that come and go in any case, take"
-)
 
 
 def schedule(instance: Instance, request: Request, family: str = "all") -> Outcome:
@@ -125,10 +121,8 @@ class _Search:
             self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
             self._take(request.start, request.prices)
-        if (self.listed.count + 1) ** 2 * len(self.listed.pieces) > MOST_SEGMENTS:
-            return self._without_values()
         self.arcs = SegmentArcs(self.listed, self.listed.capacity)
-        self.few = int(np.isfinite(self.arcs.value).sum()) <= _FEW
+        self.few = self.arcs.lengths.all and int(np.isfinite(self.arcs.value).sum()) <= _FEW
         if request.threads > 1:
             bounding = Thread(target=self._bound, args=(self.stop,), name="bound")
             bounding.start()
@@ -142,20 +136,6 @@ class _Search:
         if self.named:
             self._try(self.named)
         return self._finished()
-
-    def _without_values(self) -> Outcome:
-        """Try the covers of the same number of pieces throughout: of others there are too many."""
-        self.proof = CoverCertificate(
-            family=self.family, objective=self.request.objective, bits=0, prices={}
-        )
-        self.bound = self.listed.compulsory
-        self.request.report_incumbent(bound=self.bound)
-        for cover in self._uniform():
-            if self.stop():
-                break
-            self._try(cover, gap=_ROUGH)
-        outcome = self._finished()
-        return replace(outcome, notes=(*outcome.notes, _TOO_LONG), cut_short=True)
 
     def _take(self, plan: Plan, prices: Certificate) -> None:
         """Take the list as given as it was scheduled before."""
@@ -215,6 +195,7 @@ class _Search:
         def stop() -> bool:
             return self.stop() or over()
 
+        self._try_long(stop)
         started, limit = self.request.started, self.request.time_limit_s
         search = CoverSearch(self.arcs, stop, threads, started + _FIRST_SHARE * limit)
         uniform = self._uniform()
@@ -243,6 +224,13 @@ class _Search:
                 break
         if self.few:
             self._try_all(stop)
+
+    def _try_long(self, stop: Callable[[], bool]) -> None:
+        """Try uniform covers of a long list: of others those of short segments are searched."""
+        assert self.arcs is not None
+        for cover in [] if self.arcs.lengths.all else self._uniform():
+            if not stop():
+                self._try(cover, gap=_ROUGH)
 
     def _try_uniform(self, search: CoverSearch, uniform: list[Cover]) -> None:
         """Schedule a uniform cover of few steps: the search of others takes long."""

@@ -122,6 +122,10 @@ class _Search:
         else:
             self._take(request.start, request.prices)
         self.arcs = SegmentArcs(self.listed, self.listed.capacity)
+        if not self.arcs.lengths.all:
+            # The first path of a long list takes a while.
+            self.bound = self.listed.compulsory
+            request.report_incumbent(bound=self.bound)
         self.few = self.arcs.lengths.all and int(np.isfinite(self.arcs.value).sum()) <= _FEW
         if request.threads > 1:
             bounding = Thread(target=self._bound, args=(self.stop,), name="bound")

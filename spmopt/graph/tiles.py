@@ -196,4 +196,5 @@ def _sizes(length: int) -> Iterator[int]:
     """Yield the least size of a tile for each number of tiles along a dimension."""
     root = isqrt(length)
     small = {-(-length // -(-length // size)) for size in range(1, root + 1)}
-    yield from sorted(small | {-(-length // count) for count in range(1, root + 1)})
+    counts = range(1, -(-length // (root + 1)) + 1)
+    yield from sorted(small | {-(-length // count) for count in counts})

@@ -6,13 +6,13 @@ from itertools import permutations, product
 from math import prod
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.machine import Machine
 from spmopt.core.operation import STATIONARY, Operand
 from spmopt.graph.operators.spec import Gemm
-from spmopt.graph.tiles import SHARE, budget_bytes, least_traffic
+from spmopt.graph.tiles import SHARE, _sizes, budget_bytes, least_traffic
 from spmopt.graph.tiling import Tiling
 
 PAGE = 16
@@ -85,7 +85,14 @@ def least(gemm: Gemm, room: int, *, added: bool) -> int | None:
     return min(found, default=None)
 
 
+def test_tiles_of_every_number_along_a_side_are_tried() -> None:
+    for length in range(1, 400):
+        wanted = {-(-length // count) for count in range(1, length + 1)}
+        assert list(_sizes(length)) == sorted(wanted)
+
+
 @settings(max_examples=60, deadline=None)
+@example(shape=(3, 3, 4), batch=1, pages=8, added=False)  # two tiles of a side of three
 @given(
     shape=st.tuples(*[st.integers(1, 5)] * 3),
     batch=st.integers(1, 2),

@@ -230,5 +230,7 @@ def _node(name: str, node: Node, nest: LoopNest) -> NodeMap:
 
 
 def _access(access: Access) -> AccessMap:
-    axes = (None if i is None else AxisMap(terms=i.terms, offset=i.offset) for i in access.axes)
+    axes = (
+        None if i is None else AxisMap(i.terms, i.offset, i.divisor, i.exact) for i in access.axes
+    )
     return AccessMap(operand=access.tensor, axes=tuple(axes))

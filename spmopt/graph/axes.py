@@ -19,6 +19,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
+from spmopt.graph.operators.gathering import gathered
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Shape, Style
 
@@ -155,9 +156,16 @@ class LinkedAxes:
             else:
                 source = spec.computes(*shapes, node.attributes)
                 try:
-                    self._known[key] = loop_nest(source, *shapes, node.attributes)
+                    nest = loop_nest(source, *shapes, node.attributes)
                 except InputError as error:
                     raise InputError(f"node {node.name} ({node.operator}): {error}") from None
+                # A gradient is in no segment of bands: that of weights, beside it, sums over rows.
+                # Of an output_shape the text does not say how it is padded.
+                if spec.shapes is not None and "output_shape" not in node.attributes:
+                    operands = (*node.inputs, *node.outputs)
+                    named = zip(names_of(node), self.graph.shapes(operands), strict=True)
+                    nest = gathered(nest, dict(named))
+                self._known[key] = nest
         return self._known[key]
 
     def _linked(self, node: Node) -> Iterator[Sequence[Axis]]:

@@ -119,7 +119,7 @@ class BandModes:
         assert batch is not None
         assert cut is not None
         assert rows is not None
-        shapes, sizes = list[Shape](), dict[int, int]()
+        shapes, worked, sizes = list[Shape](), list[Shape](), dict[int, int]()
         operands = zip(
             used.inputs + used.outputs,
             (shape for each in low.shapes(low.nodes[at]) for shape in each),
@@ -129,15 +129,26 @@ class BandModes:
         )
         for tensor, shape, of_batch, of_rows in operands:
             sizes[tensor] = low.sizes[tensor] // (1 if of_batch is None else self._batch)
-            mine = _part(self._batch, shape, of_batch)
+            mine = done = _part(self._batch, shape, of_batch)
             if of_rows is not None:
                 window = rows.windows[tensor]
                 first, last = window.rows(begin, end, rows.count)
                 sizes[tensor] = sizes[tensor] // window.size * (last - first)
                 mine = (*mine[:of_rows], last - first, *mine[of_rows + 1 :])
+                # Rows of a halo are read by two bands; what is done with each row is done once.
+                share = end * window.size // rows.count - begin * window.size // rows.count
+                done = (*mine[:of_rows], max(share, 1), *mine[of_rows + 1 :])
             shapes.append(mine)
+            worked.append(done)
         inputs = len(used.inputs)
-        return low.mode(at, used, (tuple(shapes[:inputs]), tuple(shapes[inputs:])), sizes)
+        results = tuple(shapes[inputs:])
+        return low.mode(
+            at,
+            used,
+            (tuple(shapes[:inputs]), results),
+            sizes,
+            worked=(tuple(worked[:inputs]), results),
+        )
 
 
 def _banded(graph: Graph, machine: Machine, lowering: str) -> BandModes:

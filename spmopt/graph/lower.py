@@ -145,18 +145,22 @@ class Lowering:
         used: Used,
         shapes: tuple[Shapes, Shapes],
         sizes: Sequence[int] | Mapping[int, int],
+        *,
+        worked: tuple[Shapes, Shapes] | None = None,
     ) -> Mode:
         """Return the one mode of the operation ``at``, of operands of these shapes and sizes.
 
-        Operations that are alike share theirs.
+        Operations that are alike share theirs. ``worked``: shapes by which its work counts, where
+        some of what it reads is another's as well.
         """
         node, tensors = self.nodes[at], used.inputs + used.outputs
         places = tuple(map(tensors.index, tensors)) if len(tensors) <= _FEW else tensors
         bytes_of = tuple([sizes[tensor] for tensor in tensors])
-        key = (node.operator, tuple(node.attributes.items()), shapes, places, bytes_of)
+        worked = worked or shapes
+        key = (node.operator, tuple(node.attributes.items()), shapes, worked, places, bytes_of)
         mode = self._modes.get(key)
         if mode is None:
-            mode = self._modes[key] = self._new_mode(at, used, shapes, sizes)
+            mode = self._modes[key] = self._new_mode(at, used, shapes, sizes, worked)
         return mode
 
     def _new_mode(
@@ -165,10 +169,11 @@ class Lowering:
         used: Used,
         shapes: tuple[Shapes, Shapes],
         sizes: Sequence[int] | Mapping[int, int],
+        worked: tuple[Shapes, Shapes],
     ) -> Mode:
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
-        gemm = None if spec.gemm is None else spec.gemm(*shapes, node.attributes)
-        work = spec.operations(*shapes, node.attributes)
+        gemm = None if spec.gemm is None else spec.gemm(*worked, node.attributes)
+        work = spec.operations(*worked, node.attributes)
         tiling = _IDEAL
         if self.name in TILED:
             tiling = self._tiled(at, used, shapes, sizes, gemm)

@@ -160,7 +160,7 @@ def _window(
     nest: LoopNest, accesses: Sequence[Access], loop: str, axis: int | None, size: int
 ) -> Window | None:
     """Return the rows that accesses take for those of a loop; None if they are no window."""
-    found = set[tuple[int, int, int]]()
+    found = set[tuple[int, int, int, int]]()
     for access in accesses:
         if axis is None or any(
             index is not None and any(name == loop for name, _ in index.terms)
@@ -174,10 +174,12 @@ def _window(
             return None
         reach = [c * (nest.extents[name] - 1) for name, c in index.terms if name != loop]
         low = index.offset + sum(min(each, 0) for each in reach)
-        found.add((stride, low, index.offset + sum(max(each, 0) for each in reach) + 1))
-    (stride, *_), *others = found
-    if any(other[0] != stride for other in others):
+        low += index.divisor - 1 if index.exact else 0  # what is not whole begins at the next
+        high = index.offset + sum(max(each, 0) for each in reach) + 1
+        found.add((stride, index.divisor, low, high))
+    (stride, divisor, *_), *others = found
+    if any(other[:2] != (stride, divisor) for other in others):
         return None
-    first = min(low for _, low, _ in found)
-    end = max(high for _, _, high in found)
-    return Window(size=size, stride=stride, first=first, span=end - first)
+    first = min(low for *_, low, _ in found)
+    end = max(high for *_, high in found)
+    return Window(size=size, stride=stride, first=first, span=end - first, divisor=divisor)

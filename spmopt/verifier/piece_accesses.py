@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 
@@ -90,7 +90,7 @@ class _Accesses:
         self.count = Counter(self.tensor)
         self.first = {tensor: at for at, tensor in reversed([*enumerate(self.tensor)])}
         self.needs = [self._of(node) for node in maps.nodes]
-        self._images: dict[tuple[AxisMap, tuple[int, ...]], _Indices] = {}
+        self._images: dict[tuple[AxisMap, int, tuple[int, ...]], _Indices] = {}
 
     def _of(self, node: NodeMap) -> _Needs:
         """Return what a node accesses, each need once."""
@@ -191,20 +191,20 @@ class _Accesses:
     def _image(self, along: AxisMap, box: Box, node: NodeMap) -> tuple[_Indices, int]:
         """Return the indices over a box moved to the origin, padding among them, and by how much.
 
-        One image serves all boxes of a size.
+        One image serves all boxes of a size; of a quotient, those that leave the same remainder.
         """
         ranges = [box.get(loop) or (0, node.extents[loop]) for loop, _ in along.terms]
         lengths = tuple(end - begin for begin, end in ranges)
-        image = self._images.get((along, lengths))
+        moved = sum(c * begin for (_, c), (begin, _) in zip(along.terms, ranges, strict=True))
+        by, rest = divmod(moved, along.divisor)
+        image = self._images.get((along, rest, lengths))
         if image is None:
             start = {loop: (0, n) for (loop, _), n in zip(along.terms, lengths, strict=True)}
-            every = along.image(start)
-            first, last = int(every[0]), int(every[-1])
-            gaps = last - first + 1 > every.size
-            image = _Indices(first, last + 1, every if gaps else None)
-            self._images[along, lengths] = image
-        moved = sum(c * begin for (_, c), (begin, _) in zip(along.terms, ranges, strict=True))
-        return image, moved
+            every = replace(along, offset=along.offset + rest).image(start)
+            first, end = (int(every[0]), int(every[-1]) + 1) if every.size else (0, 0)
+            image = _Indices(first, end, every if end - first > every.size else None)
+            self._images[along, rest, lengths] = image
+        return image, by
 
     def _within(self, piece: PieceMap, node: NodeMap) -> Iterator[str]:
         """Say what a piece uses of its own results, but has not computed or completed."""

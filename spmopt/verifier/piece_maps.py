@@ -20,10 +20,15 @@ Box = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class AxisMap:
-    """An affine index along an axis: ``offset`` and each loop times its coefficient."""
+    """An index along an axis: ``offset`` and each loop times its coefficient, by ``divisor``.
+
+    The quotient is rounded down; or, if it is ``exact``, it is no index where it is not whole.
+    """
 
     terms: tuple[tuple[str, int], ...] = ()
     offset: int = 0
+    divisor: int = 1
+    exact: bool = False
 
     @property
     def loops(self) -> frozenset[str]:
@@ -34,7 +39,10 @@ class AxisMap:
         """Return all indices over a box, in ascending order, each once."""
         steps = (coefficient * np.arange(*box[loop]) for loop, coefficient in self.terms)
         first = np.array([self.offset], np.int64)
-        return reduce(lambda found, step: np.unique(np.add.outer(found, step)), steps, first)
+        every = reduce(lambda found, step: np.unique(np.add.outer(found, step)), steps, first)
+        if self.exact:
+            every = every[every % self.divisor == 0]
+        return every if self.divisor == 1 else np.unique(every // self.divisor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,3 +157,20 @@ def test_integer_inputs_and_lookups(tmp_path: Path) -> None:
         "h": 320,
         "y": 320,
     }
+
+
+@pytest.mark.parametrize(
+    ("scale", "opset", "expected"),
+    [(2.0, 10, "asymmetric"), (2.0, 13, None), (1.3, 13, "unknown")],
+)
+def test_where_a_resized_image_lies_is_what_the_operator_set_says(
+    tmp_path: Path, scale: float, opset: int, expected: str | None
+) -> None:
+    """Four rows times 1.3 are five: their ratio is another scale."""
+    scales: Array = floats(4)
+    scales[:] = (1, 1, scale, 2)
+    names = ["x", "scales"] if opset < 11 else ["x", "", "scales"]
+    nodes = [make_node("Resize", names, ["y"], mode="nearest")]
+    made = model(nodes, {"x": [2, 3, 4, 4]}, {"scales": scales}, opset=opset)
+    (node,) = load_onnx(saved(tmp_path, made)).nodes
+    assert node.attributes.get("coordinate_transformation_mode") == expected

@@ -11,22 +11,38 @@ from spmopt.graph.build import GraphBuilder
 
 CHANNELS = 2
 KINDS = ("Conv", "depthwise", "MaxPool", "AveragePool", "Relu", "Add", "Concat", "scale", "norm")
+LARGER = ("ConvTranspose", "Resize", "Pad")
+"""What makes rows that the map before does not have."""
+MOST_ROWS = 40
 
 
 @st.composite
-def feature_maps(draw: st.DrawFn, *, most: int = 6, height: int = 12, width: int = 3) -> Graph:
+def feature_maps(
+    draw: st.DrawFn,
+    *,
+    most: int = 6,
+    height: int = 12,
+    width: int = 3,
+    kinds: tuple[str, ...] = (*KINDS, *LARGER),
+) -> Graph:
     """Up to ``most`` operations on images of two channels."""
     b = GraphBuilder("maps")
     batch = draw(st.integers(1, 2))
     x = b.input("x", (batch, CHANNELS, draw(st.integers(2, height)), width))
     made = [x]
-    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=most))
-    for k, kind in enumerate(kinds):
+    for k, kind in enumerate(draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=most))):
         x = draw(st.sampled_from(made[-2:]))
         alike = [y for y in made if b.shape(y) == b.shape(x)]
         name = f"{kind}{k}"
         if kind in ("Conv", "depthwise", "MaxPool", "AveragePool"):
             y = _window(draw, b, x, kind, name)
+        elif kind == "ConvTranspose":
+            y = _transposed(draw, b, x, name)
+        elif kind == "Resize":
+            y = _resized(draw, b, x, name)
+        elif kind == "Pad":
+            pads = (0, 0, draw(st.integers(0, 3)), 0, 0, 0, draw(st.integers(0, 3)), 0)
+            y = b.add("Pad", [x], name=name, pads=pads)
         elif kind == "Add":
             y = b.add("Add", [x, draw(st.sampled_from(alike))], name=name)
         elif kind == "Concat":
@@ -62,6 +78,50 @@ def _window(draw: st.DrawFn, b: GraphBuilder, x: int, kind: str, name: str) -> i
     group = CHANNELS if kind == "depthwise" else 1
     w = b.weight(f"{name}.w", (CHANNELS, CHANNELS // group, kernel, 1))
     return b.add("Conv", [x, w], name=name, group=group, **slides)
+
+
+def _transposed(draw: st.DrawFn, b: GraphBuilder, x: int, name: str) -> int:
+    """Add a window that writes over rows."""
+    rows, kernel = b.shape(x)[2], draw(st.integers(1, 5))
+    stride, dilation = (
+        draw(st.integers(1, max(1, min(3, MOST_ROWS // rows)))),
+        draw(st.integers(1, 2)),
+    )
+    most = min(kernel - 1, (stride * (rows - 1) + (kernel - 1) * dilation) // 2)
+    pads = (draw(st.integers(0, most)), 0, draw(st.integers(0, most)), 0)
+    more = draw(st.integers(0, max(stride, dilation) - 1))
+    w = b.weight(f"{name}.w", (CHANNELS, CHANNELS, kernel, 1))
+    return b.add(
+        "ConvTranspose",
+        [x, w, *([b.weight(f"{name}.b", (CHANNELS,))] if draw(st.booleans()) else [])],
+        name=name,
+        strides=(stride, 1),
+        dilations=(dilation, 1),
+        pads=pads,
+        output_padding=(more, 0),
+    )
+
+
+def _resized(draw: st.DrawFn, b: GraphBuilder, x: int, name: str) -> int:
+    """Add an image of other rows, of twice as many most often."""
+    batch, channels, rows, width = b.shape(x)
+    most = min(2 * rows + 3, MOST_ROWS)
+    wanted = draw(st.just(2 * rows) | st.integers(1, most)) if rows < MOST_ROWS // 2 else rows // 2
+    return b.add(
+        "Resize",
+        [x],
+        name=name,
+        shape=(batch, channels, wanted, width),
+        mode=draw(st.sampled_from(("nearest", "linear"))),
+        coordinate_transformation_mode=draw(
+            st.sampled_from(
+                ("asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners", "unknown")
+            )
+        ),
+        nearest_mode=draw(
+            st.sampled_from(("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"))
+        ),
+    )
 
 
 @st.composite

@@ -14,6 +14,8 @@ from math import prod
 from spmopt.verifier.piece_maps import AccessMap, AxisMap, Box, NodeMap, PieceMap, PieceMaps
 
 _MASK = 2**64 - 1
+_NEVER = -(2**40)
+"""No index of any axis."""
 Store = list[list[int]]
 
 
@@ -143,7 +145,8 @@ def _allowed(maps: PieceMaps, piece: PieceMap | None, verb: str) -> dict[int, se
 
 
 def _index(axis: AxisMap, point: Mapping[str, int]) -> int:
-    return axis.offset + sum(c * point[loop] for loop, c in axis.terms)
+    whole, rest = divmod(axis.offset + sum(c * point[loop] for loop, c in axis.terms), axis.divisor)
+    return _NEVER if axis.exact and rest else whole
 
 
 def _place(access: AccessMap, point: Mapping[str, int]) -> tuple[int, ...]:

@@ -371,6 +371,45 @@ def test_a_missing_row_of_a_halo_is_named() -> None:
         assert chunked(maps) != whole(maps)
 
 
+def upward(quotient: AxisMap) -> tuple[StatementMap, ...]:
+    """Twice as many rows of y as there are of x."""
+    source = AccessMap("x0", (quotient,))
+    return (StatementMap(target=access("y0", "y"), reads=(source,)),)
+
+
+@pytest.mark.parametrize(
+    ("quotient", "taps", "halo"),
+    [
+        # A transposed convolution of four taps, and of two; bands that split a row of x.
+        (AxisMap((("y", 1), ("r", -1)), 1, 2, True), 4, [(0, 1), (0, 1, 2), (1, 2, 3), (2, 3)]),
+        (AxisMap((("y", 1), ("r", -1)), 0, 2, True), 2, [(0,), (1,), (2,), (3,)]),
+        (AxisMap((("y", 1), ("r", -1)), 1, 2, True), 2, [(0, 1), (1, 2), (2, 3), (3,)]),
+        # Only every other row of y has one of x.
+        (AxisMap((("y", 1), ("r", -1)), 1, 2, True), 1, [(1,), (2,), (3,), ()]),
+        # Nearest rows, and the two around.
+        (AxisMap((("y", 1),), 0, 2), 1, [(0,), (1,), (2,), (3,)]),
+        (AxisMap((("r", 4), ("y", 2)), -1, 4), 2, [(0, 1), (0, 1, 2), (1, 2, 3), (2, 3)]),
+    ],
+)
+def test_rows_of_a_larger_map_need_their_quotients(
+    quotient: AxisMap, taps: int, halo: list[tuple[int, ...]]
+) -> None:
+    statements, extents = upward(quotient), {"y": 8, "r": taps}
+    if "r" not in quotient.loops:
+        extents = {"y": 8}
+    maps = rows(statements, extents, 4, 8, halo)
+    assert said(maps) == []
+    assert chunked(maps) == whole(maps)
+    for piece, named in enumerate(halo):
+        for row in named:
+            less = halo.copy()
+            less[piece] = tuple(each for each in named if each != row)
+            maps = rows(statements, extents, 4, 8, less)
+            (line,) = said(maps)
+            assert line.startswith(f"y[{piece}]: reads index {row} of axis 0 of x, but names")
+            assert chunked(maps) != whole(maps)
+
+
 def test_rows_between_those_of_a_window_are_not_needed() -> None:
     """Images are sets of indices, not the interval from the first to the last."""
     conv, extents = window(1, 2, 2), {"y": 4, "r": 3}

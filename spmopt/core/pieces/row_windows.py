@@ -19,17 +19,20 @@ class Window:
     """Rows of an operand that rows of results take.
 
     Rows [a, b) take ``[a stride + first, (b - 1) stride + first + span)``, clipped to the ``size``
-    rows that there are.
+    rows that there are. Where results have more rows than the operand, these are positions of which
+    ``divisor`` make a row: rows ``floor((a stride + first) / divisor)`` to
+    ``floor(((b - 1) stride + first + span - 1) / divisor)`` are taken.
     """
 
     size: int
     stride: int = 1
     first: int = 0
     span: int = 1
+    divisor: int = 1
 
     def ready(self, there: T) -> T:
         """Return for how many rows of results the first ``there`` rows are enough."""
-        return (there - self.first - self.span) // self.stride + 1
+        return (there * self.divisor - self.first - self.span) // self.stride + 1
 
     def rows(self, begin: int, end: int, count: int) -> tuple[int, int]:
         """Return the rows that rows [begin, end) of ``count`` take.
@@ -37,11 +40,13 @@ class Window:
         Rows that no window takes count with the first window behind them, and with the last one at
         the end, so that bands take each row at least once, as the whole does.
         """
-        low = min(self._clip(begin * self.stride + self.first), self._end(begin - 1))
+        position = begin * self.stride + self.first
+        low = min(self._clip(position // self.divisor), self._end(begin - 1))
         return (low if begin else 0), (self._end(end - 1) if end < count else self.size)
 
     def _end(self, row: int) -> int:
-        return self._clip(row * self.stride + self.first + self.span)
+        last = row * self.stride + self.first + self.span - 1
+        return self._clip(last // self.divisor + 1)
 
     def _clip(self, row: int) -> int:
         return min(max(row, 0), self.size)

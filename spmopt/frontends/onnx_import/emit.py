@@ -12,7 +12,13 @@ from spmopt.core.graph import Attribute, Graph
 from spmopt.frontends.onnx_import.constants import Constants
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
 from spmopt.frontends.onnx_import.network import ModelParts
-from spmopt.frontends.onnx_import.rules import SHAPED, plain_attributes, settle
+from spmopt.frontends.onnx_import.rules import (
+    RESIZED,
+    SHAPED,
+    plain_attributes,
+    resampling,
+    settle,
+)
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
@@ -100,6 +106,9 @@ class Emitter:
         result = self.facts[first_result(node)].shape
         opset = self.network.opsets.get(node.domain, 1)
         attributes = settle(node, attributes, opset, result)
+        if node.op_type in RESIZED:
+            given = [self.facts[name] if name else None for name in node.input]
+            attributes |= resampling(node, opset, given, result)
         inputs = [self._operand(name) for name in operands]
         if node.op_type == "Concat":
             inputs = self._repeated(inputs, attributes["axis"])

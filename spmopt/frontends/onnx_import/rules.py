@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 
 from spmopt.core.graph import Attribute
-from spmopt.frontends.onnx_import.facts import Shape
+from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
 
 # Their result shape is known, whatever form the argument that asks for it takes.
-SHAPED = frozenset(("Reshape", "Expand", "Resize", "Upsample"))
+RESIZED = frozenset(("Resize", "Upsample"))
+SHAPED = frozenset(("Reshape", "Expand")) | RESIZED
 
 
 def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Attribute]:
@@ -59,3 +60,32 @@ def settle(
     elif node.op_type == "Split" and "split" not in settled:
         settled["num_outputs"] = len(node.output)
     return settled
+
+
+def resampling(
+    node: onnx.NodeProto, opset: int, inputs: Sequence[Fact | None], result: Shape
+) -> dict[str, Attribute]:
+    """Return how a resized image lies on its source, which shapes do not say.
+
+    Scales that are not those of the shapes, because a result size was rounded down or aspects are
+    kept, or that are not known, are an unknown transformation.
+    """
+    raw, source = node_attributes(node), inputs[0]
+    found: dict[str, Attribute] = {}
+    if node.op_type == "Upsample" or opset < 11:
+        found = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    sizes = inputs[3] if len(inputs) > 3 else None
+    if sizes is not None and sizes.elements:
+        known = raw.get("keep_aspect_ratio_policy", "stretch") in ("stretch", b"stretch")
+    else:
+        position = 2 if len(inputs) > 2 else 1
+        given = inputs[position] if len(inputs) > position else None
+        scales = raw.get("scales", None if given is None else given.data)
+        known = source is not None and scales is not None
+        if source is not None and scales is not None:
+            axes = raw.get("axes", range(len(result)))
+            known = len(axes) == len(scales) and all(
+                np.float32(scale) == np.float32(result[axis] / source.shape[axis])
+                for axis, scale in zip(axes, scales, strict=True)
+            )
+    return found if known else {"coordinate_transformation_mode": "unknown"}

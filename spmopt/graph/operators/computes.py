@@ -11,7 +11,8 @@ from itertools import accumulate
 from math import prod
 from string import ascii_letters
 
-from spmopt.graph.operators.attributes import integer, integers, position, positions
+from spmopt.graph.operators.attributes import integer, integers, position, positions, text
+from spmopt.graph.operators.resizing import resized
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
 
 _ACCESS = re.compile(r"([xy]\d+)(\[[^\]]*\])")
@@ -198,13 +199,17 @@ def transpose_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) 
 
 
 def pad(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Write behind what is added at the begin of each axis."""
-    return f"y0[{_padded(inputs[0], attributes)}] = x0[{_join(_letters(len(inputs[0])))}]"
+    """Read behind what is added at the begin of each axis; anywhere if it is no constant."""
+    every, there = _letters(len(inputs[0])), _padded(inputs[0], attributes, "-")
+    if text(attributes, "mode", "constant") != "constant":
+        there = [own if own == letter else ":" for own, letter in zip(there, every, strict=True)]
+    return f"y0[{_join(every)}] = x0[{_join(there)}]"
 
 
 def pad_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read behind what was added at the begin of each axis."""
-    return f"y0[{_join(_letters(len(outputs[0])))}] = x0[{_padded(outputs[0], attributes)}]"
+    there = _padded(outputs[0], attributes, "+")
+    return f"y0[{_join(_letters(len(outputs[0])))}] = x0[{_join(there)}]"
 
 
 def gather(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -351,13 +356,15 @@ def _turned(rank: int, attributes: Attributes) -> tuple[str, str]:
     return _join([every[axis] for axis in order]), _join(every)
 
 
-def _padded(shape: Shape, attributes: Attributes) -> str:
+def _padded(shape: Shape, attributes: Attributes, sign: str) -> list[str]:
+    """Return the letters of all axes, plus or minus what is added at the begin of each."""
     axes = positions(integers(attributes, "axes", tuple(range(len(shape)))), len(shape))
     pads = integers(attributes, "pads")
     every = _letters(len(shape))
     for place, axis in enumerate(axes):
-        every[axis] = f"{every[axis]} + {pads[place]}" if pads[place] else every[axis]
-    return _join(every)
+        if pads[place] or pads[len(axes) + place]:
+            every[axis] = f"{every[axis]} {sign} {pads[place]}"
+    return every
 
 
 def _gathered(data: Shape, indices: Shape, attributes: Attributes) -> tuple[str, str, str]:
@@ -396,6 +403,7 @@ COMPUTES: dict[str, Computes] = {
         gather,
         gather_gradient,
         resampled,
+        resized,
     )
 }
 """The rules by name."""

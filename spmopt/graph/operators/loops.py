@@ -10,7 +10,8 @@ perhaps with a number, is a loop, any other name an attribute. ``=`` writes each
 what is read, and what is read but not there (an optional bias) falls away. ``g@c`` runs through
 ``c`` for each ``g``; ``:`` is a whole axis, whose elements depend on data; ``*e`` is ``e`` for each
 of the remaining axes, ``...`` axes that broadcast. Loops run as far as the axes that they index
-alone, or as ``g < group`` says. Of a tensor that is not mentioned all is read.
+alone, or as ``g < group`` says. Of a tensor that is not mentioned all is read. ``e // 2`` is
+the quotient rounded down.
 """
 
 from __future__ import annotations
@@ -36,15 +37,21 @@ _DEFAULTS: Mapping[str, int] = {"strides": 1, "dilations": 1, _PADS: 0, "group":
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An affine index: ``offset`` and each loop times its coefficient."""
+    """An index: ``offset`` and each loop times its coefficient, divided by ``divisor``.
+
+    The quotient is rounded down; or, if it is ``exact``, it is no index where it is not whole.
+    """
 
     terms: tuple[tuple[str, int], ...] = ()
     offset: int = 0
+    divisor: int = 1
+    exact: bool = False
 
     @property
     def loop(self) -> str | None:
         """The loop that this index is, and nothing else."""
-        if len(self.terms) == 1 and self.terms[0][1] == 1 and not self.offset:
+        plain = not self.offset and self.divisor == 1
+        if len(self.terms) == 1 and self.terms[0][1] == 1 and plain:
             return self.terms[0][0]
         return None
 
@@ -55,7 +62,8 @@ class Index:
             first, last = box[loop][0], box[loop][1] - 1
             low += min(coefficient * first, coefficient * last)
             high += max(coefficient * first, coefficient * last)
-        return max(low, 0), min(high + 1, size)
+        low = -(-low // self.divisor) if self.exact else low // self.divisor
+        return max(low, 0), min(high // self.divisor + 1, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,11 +317,12 @@ class _Reader:
                     raise self._error(f"shape {shape} does not broadcast")
                 axes.append(Index() if repeated else Index(terms=((part, 1),)))
             else:
-                terms = self._affine(part, axis)
+                dividend, divisor = _divided(part)
+                terms = self._affine(dividend, axis)
                 offset = terms.pop("", 0)
                 if shape is not None and _PADS in {getattr(n, "id", "") for n in ast.walk(part)}:
                     offset -= self._same_pads(terms, shape[place])
-                axes.append(Index(terms=tuple(sorted(terms.items())), offset=offset))
+                axes.append(Index(tuple(sorted(terms.items())), offset, divisor))
         return Access(tensor=mention.tensor, axes=tuple(axes))
 
     def _affine(self, part: ast.expr, axis: int) -> dict[str, int]:
@@ -360,6 +369,15 @@ class _Reader:
 
 def _loop(name: str, axis: int) -> str:
     return name if axis < 0 else f"{name}.{axis}"
+
+
+def _divided(part: ast.expr) -> tuple[ast.expr, int]:
+    """Return what is divided, and by what number: 1 where nothing is."""
+    match part:
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=int(divisor))):
+            if divisor > 0:
+                return left, divisor
+    return part, 1
 
 
 def _times(terms: Mapping[str, int], factor: int) -> dict[str, int]:

@@ -1,0 +1,96 @@
+"""Which elements a resized image takes of its source, as ONNX's ``Resize`` and ``Upsample`` say.
+
+Along an axis of sizes ``n`` and ``m`` result ``y`` is at position ``y n / m`` of the source, moved
+as the coordinate transformation says. Of the two elements around it the nearest one is taken, or
+both. Other modes, and transformations that more than the two sizes decide, take the whole axis.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import gcd
+from string import ascii_letters
+
+from spmopt.graph.operators.attributes import integer, text
+from spmopt.graph.operators.spec import Attributes, Shapes
+
+_LINEAR = ("linear", "bilinear", "trilinear")
+_AFTER: dict[str, tuple[int, int, int]] = {
+    "floor": (1, 0, 0),
+    "ceil": (1, 1, -1),
+    "round_prefer_floor": (2, 1, -1),
+    "round_prefer_ceil": (2, 1, 0),
+}
+"""Rounding a quotient ``v / d`` by ``floor((a v + b d + c) / (a d))``: these three."""
+
+
+def resized(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Read what is around the position of each element; all of an axis where it is not told."""
+    letters = ascii_letters[: len(outputs[0])]
+    axes = [
+        [letter] if size == wanted else _taken(letter, size, wanted, attributes) or [":"]
+        for letter, size, wanted in zip(letters, inputs[0], outputs[0], strict=True)
+    ]
+    reads = " * ".join(f"x0[{', '.join(each)}]" for each in product(*axes))
+    return f"y0[{', '.join(letters)}] = {reads}"
+
+
+def _taken(loop: str, size: int, wanted: int, attributes: Attributes) -> list[str]:
+    """Return the indices that a loop takes of an axis of ``size``; none if that is not known."""
+    moved = _position(size, wanted, attributes)
+    mode = text(attributes, "mode", "nearest")
+    if moved is None or (size > wanted and integer(attributes, "antialias", 0)):
+        return []
+    step, first, divisor, exact = moved
+    steps: tuple[int, ...]
+    if mode in _LINEAR:
+        ends, limits = (0, divisor), (-1, size)
+        steps = ends if exact else (-1, divisor - 1, divisor + 1)
+    elif mode == "nearest" and (
+        rounding := _AFTER.get(text(attributes, "nearest_mode", "round_prefer_floor"))
+    ):
+        scale, whole, less = rounding
+        step, first = scale * step, scale * first + whole * divisor + less
+        divisor *= scale
+        ends, limits = (0, 0), (0, size - 1)
+        steps = (0,) if exact else (-1, 1)
+    else:
+        return []
+    lowest = (first + ends[0]) // divisor
+    highest = (step * (wanted - 1) + first + ends[1]) // divisor
+    # What is outside by more than linear weights reach is taken from the border: no affine index.
+    if lowest < limits[0] or highest > limits[1]:
+        return []
+    common = gcd(step, divisor)
+    by, of = step // common, divisor // common
+    return [f"({by} * {loop} + {(first + each) // common}) // {of}" for each in steps]
+
+
+def _position(size: int, wanted: int, attributes: Attributes) -> tuple[int, int, int, bool] | None:
+    """Return how the position of ``y`` is ``(step y + first) / divisor``, and if floats are exact.
+
+    Where they are not, what is computed is within one of the numerator: a float that is near a
+    whole number may be on either side of it.
+    """
+    mode = text(attributes, "coordinate_transformation_mode", "half_pixel")
+    ratio = Fraction(size, wanted)
+    if mode == "align_corners" and wanted > 1:
+        ratio = Fraction(size - 1, wanted - 1)
+        return ratio.numerator, 0, ratio.denominator, _is_power(ratio.denominator)
+    step, divisor = ratio.numerator, ratio.denominator
+    exact = _is_power(step)
+    if mode == "asymmetric":
+        return step, 0, divisor, exact
+    if mode in ("half_pixel", "half_pixel_symmetric") or (
+        mode == "pytorch_half_pixel" and wanted > 1
+    ):
+        return 2 * step, step - divisor, 2 * divisor, exact
+    if mode == "tf_half_pixel_for_nn":
+        return 2 * step, step, 2 * divisor, exact
+    return None
+
+
+def _is_power(number: int) -> bool:
+    """Return whether a number is a power of two, so that floats hold its quotients."""
+    return number & (number - 1) == 0

@@ -1,0 +1,170 @@
+"""U-Nets in bands of rows: segments go on through what makes maps larger, and take less time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import NodeProto, helper
+
+from spmopt.assemble import assemble
+from spmopt.audit import audit
+from spmopt.audit.boxes import piece_maps
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.pieces.listing import Listing, listing_of
+from spmopt.core.pieces.segments import Segment
+from spmopt.core.result import Totals
+from spmopt.core.scheduler import Request
+from spmopt.frontends.onnx_import import load_onnx
+from spmopt.graph.listing import lower_listed
+from spmopt.hardware.machines import load_machine
+from spmopt.schedulers.registry import find
+from spmopt.solving import solve
+from spmopt.verifier import require_legal
+from spmopt.verifier.pieces import check_pieces
+from tests.frontends.models import Array, floats, model, saved
+
+MACHINE = load_machine("rtx2080ti", {"spm": "16KB", "page": "256B"})
+WAYS = ("ConvTranspose", "nearest", "linear")
+
+
+class Net:
+    """Nodes one after another, and their weights."""
+
+    def __init__(self, way: str, depth: int) -> None:
+        self.way, self.depth = way, depth
+        self.nodes, self.weights = list[NodeProto](), dict[str, Array]()
+
+    def add(self, operator: str, name: str, *inputs: str, **attributes: Any) -> str:
+        self.nodes.append(helper.make_node(operator, inputs, [name], name=name, **attributes))
+        return name
+
+    def conv(self, name: str, x: str, channels: int, made: int) -> str:
+        """As many convolutions as the network has in a place, each with its ReLU."""
+        for k in range(self.depth):
+            self.weights[f"{name}.w{k}"] = floats(made, made if k else channels, 3, 3)
+            x = self.add("Conv", f"{name}.{k}", x, f"{name}.w{k}", pads=[1] * 4)
+            x = self.add("Relu", name if k == self.depth - 1 else f"{name}.r{k}", x)
+        return x
+
+    def half(self, name: str, x: str) -> str:
+        return self.add("MaxPool", name, x, kernel_shape=[2, 2], strides=[2, 2])
+
+    def double(self, name: str, x: str, channels: int) -> str:
+        """Twice the rows and columns: by two taps, or by the rows around."""
+        if self.way == "ConvTranspose":
+            self.weights[f"{name}.w"] = floats(channels, channels, 2, 2)
+            return self.add("ConvTranspose", name, x, f"{name}.w", strides=[2, 2])
+        self.weights[f"{name}.s"] = np.array([1, 1, 2, 2], np.float32)
+        return self.add("Resize", name, x, "", f"{name}.s", mode=self.way)
+
+
+def unet(folder: Path, way: str, *, depth: int = 1) -> Instance:
+    """Two levels, with 4 and 8 channels, on images of 32 x 32."""
+    net = Net(way, depth)
+    outer = net.conv("c0", "x", 2, 4)
+    inner = net.conv("c1", net.half("p0", outer), 4, 8)
+    x = net.half("p1", inner)
+    x = net.double("u1", net.conv("c2", x, 8, 8), 8)
+    x = net.conv("c3", net.add("Concat", "j1", x, inner, axis=1), 16, 4)
+    x = net.add("Concat", "j0", net.double("u0", x, 4), outer, axis=1)
+    net.add("Identity", "y", net.conv("c4", x, 8, 2))
+    made = model(net.nodes, {"x": [1, 2, 32, 32]}, net.weights, opset=18)
+    return lower_listed(load_onnx(saved(folder, made)), MACHINE)
+
+
+def without(found: Listing, kinds: tuple[str, ...]) -> Listing:
+    """A listing in which some operations are not cut into bands."""
+    operations = (replace(o, rows=None) if o.kind in kinds else o for o in found.operations)
+    return replace(found, operations=tuple(operations))
+
+
+def figures(instance: Instance) -> Totals:
+    """What a policy takes, verified."""
+    plan = find("belady-size").load()(instance, Request(objective=MAKESPAN, threads=1)).plan
+    assert plan is not None
+    checked = require_legal(instance, assemble(instance, plan))
+    assert checked.totals is not None
+    return checked.totals
+
+
+def quickest(found: Listing) -> int:
+    """The cycles of a policy on the best cover with one segment in bands, of all of them."""
+    last, cycles = len(found.operations), list[int]()
+    for begin, end in combinations(range(last + 1), 2):
+        segment = Segment(begin=begin, end=end, bands=4)
+        if end - begin > 1 and not found.obstacle(segment):
+            ends = sorted({0, begin, end, last})
+            cover = tuple(
+                segment if one == begin else Segment(begin=one, end=other)
+                for one, other in pairwise(ends)
+            )
+            cycles.append(figures(found.instance(cover)[0]).makespan_cycles)
+    return min(cycles)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_bands_go_through_a_whole_unet(tmp_path: Path, way: str) -> None:
+    """In one segment, and in less time than where larger maps end one."""
+    found = listing_of(unet(tmp_path, way))
+    kinds = {each.kind for each in found.operations}
+    assert kinds >= {"MaxPool", "Concat", "ConvTranspose" if way == WAYS[0] else "Resize"}
+    before = without(found, ("ConvTranspose", "Resize"))
+    one = (Segment(begin=0, end=len(found.operations), bands=2),)
+    found.require(one)
+    assert "cannot be cut into bands" in before.obstacle(one[0])
+    instance, _ = found.instance(one)
+    assert found.graph is not None
+    assert check_pieces(piece_maps(found.graph, found, one, instance)) == ()
+    figures(instance)
+    assert quickest(found) < quickest(before)
+
+
+def test_a_missing_row_of_a_halo_is_refused(tmp_path: Path) -> None:
+    """Rows of X that a band of a linear resize shares with the one before."""
+    found = listing_of(unet(tmp_path, "linear"))
+    assert found.graph is not None
+    names = [each.name for each in found.operations]
+    cover = (
+        Segment(begin=0, end=names.index("u1")),
+        Segment(begin=names.index("u1"), end=len(names), bands=2),
+    )
+    instance, _ = found.instance(cover)
+    operations = list(instance.operations)
+    at = next(k for k, each in enumerate(operations) if each.name == "u1[8:16]")
+    band = operations[at]
+    halo = next(k for k, t in enumerate(band.reads) if instance.tensors[t].name.startswith("c2["))
+    (mode,) = band.modes
+    operands = (*mode.operands[:halo], *mode.operands[halo + 1 :])
+    operations[at] = replace(
+        band,
+        reads=(*band.reads[:halo], *band.reads[halo + 1 :]),
+        modes=(replace(mode, operands=operands),),
+    )
+    wrong = check_pieces(
+        piece_maps(found.graph, found, cover, replace(instance, operations=tuple(operations)))
+    )
+    assert any("u1[8:16]: reads index 3 of axis 2 of c2" in each.message for each in wrong)
+
+
+@pytest.mark.parametrize("way", WAYS[:2])
+def test_the_best_cover_found_has_bands_through_larger_maps(tmp_path: Path, way: str) -> None:
+    instance = unet(tmp_path, way, depth=2)
+    found = solve(instance, "pieces", Request(threads=1, time_limit_s=6))
+    assert found.pieces is not None
+    inside = [
+        operation.kind
+        for segment in found.pieces.cover
+        if segment.bands > 1
+        for operation in found.pieces.listing.operations[segment.begin + 1 : segment.end]
+    ]
+    assert ("ConvTranspose" if way == WAYS[0] else "Resize") in inside
+    assert audit(found.pieces.instance, found).violations == ()
+    listed = figures(instance)
+    assert found.totals is not None
+    assert found.totals.makespan_cycles < 0.9 * listed.makespan_cycles

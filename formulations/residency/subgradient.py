@@ -68,7 +68,7 @@ def ascend(
     seen = [np.empty(0, np.int64)]
     best, best_bound = Multipliers.zero(coefficients), -np.inf
     for k in range(1, iterations + 1):
-        if stop():
+        if stop() and (k > 1 or start is None):  # Prices that are given prove what they do.
             break
         spm, dma = point[:steps] * scale, point[steps:] * coefficients.byte_time
         prices = Multipliers.legal(coefficients, spm, dma[:steps], dma[-steps:])

@@ -16,6 +16,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.modes import unfit
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
+from spmopt.core.pieces.family import FAMILIES
 from spmopt.core.pieces.listing import Listing, Pieces
 from spmopt.core.result import LARGEST_TOLERANCE, Result, Status, Totals, is_optimal, relative_gap
 from spmopt.core.scheduler import Request
@@ -181,7 +182,12 @@ def _cover_proof(
     if result.cover_bound != proved:
         said = _claimed(result.cover_bound)
         complaints.append(f"the prices prove a bound of {proved} {what}, but {said}")
-    outside = listing.outside(pieces.certificate.family, pieces.cover)
+    family = pieces.certificate.family
+    if family.name not in FAMILIES:
+        complaints.append(f"no covers are called {family.name!r}, over which the bound is to be")
+    elif not family.includes(listing.family(family.name)):
+        complaints.append(f"the bound is over fewer covers than are called {family.name!r}")
+    outside = listing.outside(family, pieces.cover)
     if outside:
         complaints.append(f"the bound is over other covers than the schedule's: {outside}")
     if pieces.certificate.objective != result.objective:

@@ -44,7 +44,12 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
         lines += _cover_lines(instance, result.pieces)
     if found.cover_bound is not None:
         least = quantity(found.cover_bound)
-        lines.append(f"  covers    {least} at least, whatever the cover, proved by the prices too")
+        proof = None if result.pieces is None else result.pieces.certificate
+        few = (
+            "" if proof is None or proof.family.name == "all" else f" of pieces={proof.family.name}"
+        )
+        said = f"whatever the cover{few}, proved by the prices too"
+        lines.append(f"  covers    {least} at least, {said}")
     gap, cover_gap = _gap(found), _gap(found, covers=True)
     if cover_gap is not None:
         own = "" if gap is None else f"; for this cover {percent(gap)}"

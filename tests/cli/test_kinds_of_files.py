@@ -23,7 +23,7 @@ clock = "1GHz"
 @pytest.fixture
 def files(run: Run, quick: None, tmp_path: Path) -> Path:
     """A folder with a file of each kind."""
-    assert run(f"sweep {MLP} -s lru -o {tmp_path}/sweep.csv").code == 0
+    assert run(f"sweep {MLP} -s lru --jobs 1 -o {tmp_path}/sweep.csv").code == 0
     assert run(f"solve {MLP} -s lru -o {tmp_path}/result.json").code == 0
     (tmp_path / "edge.toml").write_text(MACHINE)
     (tmp_path / "buffers.csv").write_text("id,lower,upper,size\na,0,1,8\n")

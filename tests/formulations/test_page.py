@@ -70,6 +70,23 @@ def test_never_worse_than_an_optimal_start(instance: Instance, name: str, reside
     assert value == start.value if residency == "page" else value <= start.value
 
 
+@pytest.mark.parametrize("limit_s", [0.0, 1e-3])
+def test_no_search_that_is_cut_short_proves_less_than_the_prices_it_begins_with(
+    limit_s: float,
+) -> None:
+    raised = 0
+    for seed in range(24):
+        instance = random_instance(seed, **LARGER)
+        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
+        known = scheduled(instance, objective, tolerance=1e-6)
+        given: dict[str, Any] = {"start": known.plan, "prices": known.certificate}
+        again = scheduled(instance, objective, tolerance=0.0, time_limit_s=limit_s, **given)
+        without = scheduled(instance, objective, tolerance=0.0, time_limit_s=0.0, start=known.plan)
+        assert proved(instance, again) >= proved(instance, known) * (1 - Fraction(1, 10**9)), seed
+        raised += proved(instance, without) < proved(instance, known)
+    assert raised > 5
+
+
 def test_never_worse_than_any_start() -> None:
     for seed in range(12):
         instance = random_instance(seed, max_modes=2, **LARGER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -10,6 +11,7 @@ from spmopt.audit import audit
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.pieces import certificate as sizes
 from spmopt.core.pieces.family import FAMILIES
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
@@ -41,6 +43,7 @@ def asked(objective: Objective) -> Request:
     return Request(objective=objective, tolerance=0.0, time_limit_s=60.0, threads=1)
 
 
+@cache
 def compared(seed: int) -> int:
     """Check one listing, all families; return how many had a cover that fits."""
     listed = random_listing(seed, most=3)
@@ -83,3 +86,26 @@ def test_it_finds_the_best_of_all_covers_of_a_family(seed: int) -> None:
 def test_most_listings_have_covers_that_fit() -> None:
     found = [compared(seed) for seed in (400, 405, 410)]
     assert sum(found) > 4
+
+
+@pytest.mark.parametrize("seed", [147, 259])
+def test_of_a_long_list_one_operation_fits_in_few_pieces_and_one_in_many(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that it fits in no uniform cover, which is no proof that it fits in none."""
+    monkeypatch.setattr(sizes, "ALL_OF", 0)
+    monkeypatch.setattr(sizes, "MOST_OPERATIONS", 1)
+    listed = random_listing(seed, most=3)
+    assert not any(fit(listed, listed.uniform(pieces)) for pieces in (1, 2, 4))
+    assert any(fit(listed, cover) for cover in covers(listed))
+    result = solve(instance_of(listed), "pieces", asked(objective_named("time", listed.machine)))
+    assert result.verified
+    for name in ("_search", "_bound", "_apart"):
+        monkeypatch.setattr(f"formulations.covers.schedule._Search.{name}", lambda *_: ())
+    result = solve(instance_of(listed), "pieces", asked(objective_named("time", listed.machine)))
+    assert result.status is Status.UNKNOWN
+
+
+def fit(listed: Listing, cover: Cover) -> bool:
+    """Return whether each operation of a cover fits."""
+    return all(listed.fits(at, s.pieces) for s in cover for at in range(s.begin, s.end))

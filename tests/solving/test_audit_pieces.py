@@ -165,6 +165,25 @@ def test_prices_that_prove_nothing() -> None:
     assert "the prices prove a bound of" in complaint(with_prices(huge))
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"pieces": (1, 4)}, "the bound is over fewer covers than are called 'all'"),
+        ({"most_products": 9}, "the bound is over fewer covers than are called 'all'"),
+        ({"name": "most"}, "no covers are called 'most', over which the bound is to be"),
+        ({"pieces": (1, 2, 4, 8), "bands": (1, 2)}, ""),
+        ({"name": "fuse"}, ""),
+    ],
+)
+def test_a_bound_over_fewer_covers_than_its_name_says(changes: dict[str, Any], said: str) -> None:
+    """It may be higher, and nothing else in a file would say so."""
+    family = replace(certificate().family, **changes)
+    proof = replace(certificate(), family=family, prices={}, runs={})
+    bound = cover_bound(pieces().listing, proof)
+    found = complaints(replace(with_pieces(certificate=proof), cover_bound=bound))
+    assert found == ([f"claim: {said}"] if said else [])
+
+
 def test_a_bound_above_the_schedule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     value = RESULT.value
     assert value is not None
@@ -276,6 +295,9 @@ def test_it_is_said_what_holds() -> None:
     assert record["cover_bound"] == float(RESULT.cover_bound or 0)
     assert record["cover_gap"] == RESULT.cover_gap
     assert record["cover"][0] == {"begin": 0, "end": 7, "pieces": 4, "bands": 1}
+    fused = replace(certificate(), family=replace(certificate().family, name="fuse"))
+    few = "\n".join(found_of(with_pieces(certificate=fused))[0])
+    assert "at least, whatever the cover of pieces=fuse, proved by the prices" in few
     whole = replace(RESULT, pieces=None, cover_bound=None)
     assert "cover" not in "".join(found_of(whole)[0])
     assert "cover" not in verification_record(INSTANCE, whole, found_of(whole)[1])

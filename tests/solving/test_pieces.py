@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,8 @@ import spmopt
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.search import CoverSearch
+from formulations.residency import page
+from spmopt.assemble.cost import plan_value
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
@@ -21,7 +24,7 @@ from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import FAMILIES
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
-from spmopt.core.result import Result
+from spmopt.core.result import Outcome, Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.graph.training import training_graph
 from spmopt.solving import compare, solve
@@ -96,8 +99,10 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None
     every = covers(result.pieces.listing)
     if len(every) > 60:
         every = every[:: len(every) // 60]
+    # Segments that are whole make one instance, whatever their borders.
+    apart = {tuple(each for each in cover if each.count > 1): cover for cover in every}
     least = None
-    for cover in every:
+    for cover in apart.values():
         chunked, _ = result.pieces.listing.instance(cover)
         value = solve(chunked, "page", request(tolerance=1e-4)).value
         assert value is not None
@@ -109,6 +114,33 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None
     page = solve(instance, "page", request(tolerance=1e-4)).value
     assert page is not None
     assert page > least * 101 / 100
+
+
+def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Covers that differ in borders of whole segments are one; others end once it is proved."""
+    tried, ended, given = list[Instance](), list[Instance](), page.schedule
+
+    def remember(instance: Instance, asked: Request) -> Outcome:
+        outcome = given(instance, asked)
+        tried.append(instance)
+        if asked.stop():
+            ended.append(instance)
+        return outcome
+
+    monkeypatch.setattr(page, "schedule", remember)
+    result = solve(tight(convolution()), "pieces", request(tolerance=1e-5))
+    assert result.pieces is not None
+    assert result.value is not None
+    others = [each for each in tried if each != result.pieces.instance]
+    assert len(others) > 5
+    assert not any(each in others[:at] for at, each in enumerate(others))
+    assert len(ended) > 1
+    for instance in ended[:8]:
+        plan = given(instance, request(tolerance=1e-4)).plan
+        assert plan is not None
+        assert plan_value(instance, plan, MAKESPAN) >= result.value
 
 
 def test_prices_of_few_segments_prove_what_those_of_all_do() -> None:
@@ -142,12 +174,30 @@ def test_a_time_limit_of_nothing_still_gives_a_schedule() -> None:
     assert result.verified
 
 
-def test_a_smaller_family_is_no_better_and_its_covers_are_of_it() -> None:
-    instance = tight(attention())
+def test_of_a_small_listing_too_what_is_left_is_not_solved_when_time_is_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of its 180 segments took seconds after an interrupt."""
+    instance, solved, solve_one = tight(training_graph(mlp())), list[Segment](), SegmentArcs._solve
+
+    def counted(self: SegmentArcs, segment: Segment, *, twice: bool) -> Any:
+        solved.append(segment)
+        return solve_one(self, segment, twice=twice)
+
+    monkeypatch.setattr(SegmentArcs, "_solve", counted)
+    result = solve(instance, "pieces", request(time_limit_s=0.0, threads=1))
+    assert result.verified
+    assert len(solved) < 20
+
+
+def of_families(graph: Graph, tolerance: float) -> list[float]:
+    """Return what is found in each family, once its covers and claims are checked."""
+    instance = tight(graph)
     found = {
-        name: solve(instance, f"pieces:family={name}", request(tolerance=1e-5)) for name in FAMILIES
+        name: solve(instance, f"pieces:family={name}", request(tolerance=tolerance))
+        for name in FAMILIES
     }
-    page = solve(instance, "page", request(tolerance=1e-5))
+    page = solve(instance, "page", request(tolerance=tolerance))
     assert found["none"].value == page.value
     for name, result in found.items():
         assert result.pieces is not None
@@ -156,15 +206,26 @@ def test_a_smaller_family_is_no_better_and_its_covers_are_of_it() -> None:
         assert family.name == name
         assert not result.pieces.listing.outside(family, result.pieces.cover)
         assert audit(result.pieces.instance, result).violations == ()
-    none, fuse, batch, every = (float(result.value or 0) for result in found.values())
+    return [float(result.value or 0) for result in found.values()]
+
+
+def test_a_smaller_family_is_no_better_and_its_covers_are_of_it() -> None:
+    """Of a listing whose covers are few: each search ends because all are tried."""
+    none, fuse, batch, every = of_families(convolution(), 1e-5)
     assert none >= fuse >= every > 0
     assert none >= batch >= every
     assert none > every
 
 
+def test_covers_of_attention_are_of_their_family_too() -> None:
+    """All of them would take minutes; the first that is near enough the bound will do."""
+    none, *others = of_families(attention(), 0.15)
+    assert all(0 < each < none for each in others)
+
+
 def test_a_cover_outside_the_family_of_its_bound_is_refused() -> None:
     instance = tight(mlp())
-    result = solve(instance, "pieces", request(tolerance=1e-4))
+    result = solve(instance, "pieces", request(tolerance=0.2))
     assert result.pieces is not None
     assert result.pieces.certificate is not None
     assert max(each.pieces for each in result.pieces.cover) > 1

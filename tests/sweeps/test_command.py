@@ -69,7 +69,7 @@ def test_power_and_area_are_those_of_solve(run: Run) -> None:
 
 
 def test_rows_say_technology_and_basis(run: Run) -> None:
-    line = f"sweep {NETWORK} -s stream --json"
+    line = f"sweep {NETWORK} -s stream --jobs 1 --json"
     rows = run(f"{line} --spm 0.5MB,2MB --technology nvsim-stt").record["rows"]
     beyond = "fit, beyond its points"
     found = [(row["technology"], row["basis"]) for row in rows]

@@ -50,3 +50,9 @@ class Family:
     def takes(self, products: int) -> bool:
         """Return whether a segment of several pieces may have so many matrix products."""
         return self.most_products is None or products <= self.most_products
+
+    def includes(self, other: Family) -> bool:
+        """Return whether all covers of another family are of this one."""
+        most, others = self.most_products, other.most_products
+        fused = most is None or (others is not None and others <= most)
+        return fused and {*other.pieces} <= {*self.pieces} and {*other.bands} <= {*self.bands}

@@ -10,14 +10,19 @@ import pytest
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.segment import SegmentProgram
-from formulations.residency.column_generation import ColumnGeneration
+from formulations.residency.bound.dual import Dual
+from formulations.residency.bound.prices import CostCoefficients, MovePrices, Multipliers
+from formulations.residency.bound.ranked import RankedIntervals
+from formulations.residency.program.columns import candidates
+from formulations.residency.program.master import Master
+from formulations.solver.highs import solve
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import FAMILIES, Family
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
-from spmopt.core.scheduler import Request
+from spmopt.core.timeline import fitting_timeline
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
@@ -31,17 +36,25 @@ OBJECTIVES = ("time", "traffic", "energy")
 
 
 def relaxed(listed: Listing, cover: Cover, objective: Objective) -> tuple[float, float] | None:
-    """Bound and value, in whole bytes, of the relaxation of a cover; None where nothing fits."""
+    """Bound and value of the relaxation of a cover, bytes in parts; None where nothing fits.
+
+    All columns in one program: what little there is takes an eighth of the time of a search.
+    """
     instance, _ = listed.instance(cover)
     try:
-        search = ColumnGeneration(
-            instance, Request(objective=objective, tolerance=1e-7, threads=1), fluid=True
-        )
-        search.run(1e-7)
+        line = fitting_timeline(instance)
     except InfeasibleError:
         return None
-    assert search.value is not None
-    return search.bound, float(search.value)
+    intervals, figures = RankedIntervals(line), CostCoefficients(instance, line, objective)
+    free = MovePrices(figures, Multipliers.zero(figures))
+    every = candidates(intervals, free, intervals.steps, lambda _, at: np.full(at.size, np.inf))
+    built = Master(intervals, figures, every, page_bytes=1)
+    answer = solve(built.program, brief=True)
+    assert answer.objective is not None
+    value = built.value(answer.objective)
+    bound = Dual(intervals, figures, built.multipliers(answer)).value
+    assert bound == pytest.approx(value, rel=1e-7, abs=1e-15)
+    return bound, value
 
 
 @pytest.mark.parametrize("make", [mlp, convolution, residual, attention, lstm])

@@ -14,16 +14,16 @@ again, and these from their last basis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from formulations.covers.border_prices import BorderPrices, PricedSegment
-from formulations.covers.lengths import shortest_path
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.planes import Planes
 from formulations.covers.rows import NamedRows
 from formulations.covers.segment import SegmentValue
+from formulations.covers.sparse import SparseArcs
 from formulations.solver.program import Floats
 from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.segments import Cover, Segment
@@ -63,9 +63,12 @@ class Agreement:
         self.arcs, self.listed, self.fine = arcs, arcs.listed, fine
         self._costs, (into, out) = arcs.byte_costs, arcs.crossing()
         self.prices = BorderPrices(self.listed)
+        plain, always = zip(*(arcs.alone(pieces) for pieces in self.listed.pieces), strict=True)
+        self.sparse = SparseArcs(np.isfinite(np.stack(plain, axis=1)))
+        self._free = self.sparse.of(arcs.value)
         crossing = self._costs[0] * into + self._costs[1] * out
-        always = np.stack([arcs.alone(pieces)[1] for pieces in self.listed.pieces], axis=1)
-        self._crossing: Floats = crossing[:, None, :] + always
+        self._crossing = crossing[self.sparse.end, self.sparse.begin]
+        self._crossing += self.sparse.of(np.stack(always, axis=1))
         self._segments: dict[Segment, PricedSegment] = {}
         self._kept = 0
         self._last: dict[Segment, Floats] = {}
@@ -131,8 +134,7 @@ class Agreement:
                 break
             for segment in new:
                 self._solve(segment, prices)
-            at = [self._place(each) for each in cover]
-            if self._table(prices).reshape(-1)[at].sum() < self.best + 0.1 * gain:
+            if self._table(prices)[self._at(cover)].sum() < self.best + 0.1 * gain:
                 return
         self._look(prices)
 
@@ -142,8 +144,6 @@ class Agreement:
 
     def _known(self, segment: Segment, prices: Floats) -> bool:
         """Return whether what a segment costs at prices is known well enough."""
-        if segment.bands > 1:
-            return segment in self.arcs.solved
         last = self._last.get(segment)
         if last is None:
             return False
@@ -153,48 +153,45 @@ class Agreement:
             plain + float((change * prices[number]).sum())
             for plain, number, change in self._most[segment]
         )
-        return most - float(self._now[self._place(segment)]) < _SAME * abs(self.best)
+        return most - float(self._now[self._at([segment])[0]]) < _SAME * abs(self.best)
 
     def _path(self, prices: Floats) -> tuple[float, Cover]:
-        every = list(range(self.listed.count + 1))
-        return shortest_path(self._table(prices), every, self.listed.segment)
+        return self.sparse.shortest(self._table(prices), self.listed.segment)
 
     def _table(self, prices: Floats) -> Floats:
-        """Return (n + 1, p, n + 1) what segments cost at least at prices, as far as is known."""
-        value = self._at(self.arcs.value, prices)
-        self._duals.raise_to(value.reshape(-1), prices)
-        self._now = value.reshape(-1)
+        """Return (a,) what segments cost at least at prices, as far as is known."""
+        value = self._beside(self._free, prices)
+        self._duals.raise_to(value, prices)
+        self._now = value
         return value
 
-    def _at(self, free: Floats, prices: Floats) -> Floats:
-        """Return what segments cost at least at prices, from what they do without any."""
+    def _beside(self, free: Floats, prices: Floats) -> Floats:
+        """Return (a,) what segments cost at least at prices, from what they do without any."""
         if not prices.size:
             return free.copy()
         alone, crossing = self._earned(prices)
-        value: Floats = np.maximum(free + alone[:, None, :], self._crossing + crossing[:, None, :])
-        return np.ascontiguousarray(np.where(np.isfinite(free), value, np.inf))
+        value: Floats = np.maximum(free + alone, crossing)
+        return value
 
     def _earned(self, prices: Floats) -> tuple[Floats, Floats]:
-        """Return (n + 1, n + 1) what segments pay at their ends, by end and begin.
-
-        Beside nothing, and beside what bytes cost that cross these.
-        """
+        """Return (a,) what segments pay at their ends, and by bytes that cross these cost."""
         for known, found in self._paid:
             if known is prices:
                 return found
-        found = self.prices.least(prices, (0.0, 0.0)).T, self.prices.least(prices, self._costs).T
+        both = [self.prices.least(prices, costs) for costs in ((0.0, 0.0), self._costs)]
+        alone, crossing = (each[self.sparse.begin, self.sparse.end] for each in both)
+        found = alone, crossing + self._crossing
         self._paid = [*self._paid[-1:], (prices, found)]
         return found
 
-    def _place(self, segment: Segment) -> int:
-        at = segment.end, self.listed.pieces.index(segment.count), segment.begin
-        return int(np.ravel_multi_index(at, self.arcs.value.shape))
+    def _at(self, segments: Iterable[Segment]) -> Ints:
+        """Return which ones segments are."""
+        places = zip(*(self.arcs.place(each) for each in segments), strict=True)
+        at = tuple(np.array(each) for each in places)
+        return self.sparse.index(np.ravel_multi_index(at, self.arcs.value.shape))
 
     def _solve(self, segment: Segment, prices: Floats) -> None:
         """Solve a program; note its duals, and what it costs at other prices at most."""
-        if segment.bands > 1:
-            self.arcs.solve([segment])
-            return
         known = self._segments.pop(segment, None)
         if known is None:
             known = PricedSegment(self.listed, segment, self.prices, fine=self.fine)
@@ -210,14 +207,14 @@ class Agreement:
         self._last[segment] = prices
         change = known.sign * known.amount
         if np.isfinite(known.value):
-            self._duals.add(self._place(segment), known, prices)
+            self._duals.add(int(self._at([segment])[0]), known, prices)
             self._proofs.append((known.value, known.program.named, known.row_dual))
             plain = known.value - float((change * prices[known.number]).sum())
             self.planes.add(segment, plain, known.number, change)
             self._most.setdefault(segment, []).append((plain, known.number, change))
         else:
             self._most.setdefault(segment, []).append((np.inf, known.number, change))
-            self.arcs.value.reshape(-1)[self._place(segment)] = np.inf
+            self._free[self._at([segment])] = np.inf
 
     def certificate(self, least: float = np.inf) -> CoverCertificate:
         """Return the prices, as integers, of borders and of what the bound needs beside.
@@ -225,27 +222,28 @@ class Agreement:
         As :meth:`~.paths.SegmentArcs.certificate`: what is still met where the search begins anew,
         until it is at ``least``. No program is solved.
         """
-        arcs, every = self.arcs, list(range(self.listed.count + 1))
+        arcs, sparse = self.arcs, self.sparse
         earned, _ = self._earned(self.center)
         free, known = arcs.cheap_values(), self._duals.at(self.center)
         plain, agreed, runs = (dict[Segment, SegmentValue]() for _ in range(3))
         best: dict[int, float] = {}
-        value = self._at(free, self.center)
+        value = self._beside(sparse.of(free), self.center)
         while True:
-            length, cover = shortest_path(value, every, self.listed.segment)
+            length, cover = sparse.shortest(value, self.listed.segment)
+            where = dict(zip(cover, self._at(cover).tolist(), strict=True))
             open_arcs = [e for e in cover if e not in plain and e not in agreed]
             # Runs may prove more of a segment than its own program does.
             inside = arcs.runs.inside(cover, whole=True)
             more = {e: arcs.runs.solved[e] for e in inside if e in arcs.runs.solved}
             more = {each: found for each, found in more.items() if each not in runs}
-            known_arcs = [e for e in open_arcs if e in arcs.solved or self._place(e) in known]
+            known_arcs = [e for e in open_arcs if e in arcs.solved or where[e] in known]
             if length >= least or not (more or known_arcs):
                 break
             for each in () if more else known_arcs:
-                place = self._place(each)
+                place = where[each]
                 which, proved = known.get(place, (0, -np.inf))
                 found = arcs.solved.get(each)
-                alone = -np.inf if found is None else found.value + earned[each.end, each.begin]
+                alone = -np.inf if found is None else found.value + earned[place]
                 if found is not None and alone >= proved:
                     plain[each] = found
                 else:
@@ -257,10 +255,9 @@ class Agreement:
             if more:
                 runs |= more
                 arcs.raise_by(free, {each.pieces for each in more}, runs)
-                value = self._at(free, self.center)
+                value = self._beside(sparse.of(free), self.center)
             places = list(best)
-            raised = np.maximum(value.reshape(-1)[places], list(best.values()))
-            value.reshape(-1)[places] = raised
+            value[places] = np.maximum(value[places], list(best.values()))
         carried = self.prices.named(self.center)
         return arcs.stated(plain, runs, carried, agreed, fine=self.fine)
 

@@ -252,7 +252,10 @@ class PricedSegment:
     def __init__(
         self, listed: Listed, segment: Segment, prices: BorderPrices, *, fine: bool
     ) -> None:
-        self.program = SegmentProgram(listed, segment, listed.capacity, carried=True, fine=fine)
+        own = segment
+        if segment.bands > 1:
+            (listed, own), fine = listed.of_bands(segment), False
+        self.program = SegmentProgram(listed, own, listed.capacity, carried=True, fine=fine)
         ends, carried = (segment.begin, segment.end), self.program.ends.carried
         self._columns = np.array([column for *_, column in carried], np.int64)
         self.number: Ints = np.array(

@@ -64,8 +64,10 @@ class Borders:
         of = self._of(uses)
         if number == 0:
             self._count(uses, of)
-            np.add.at(self.sizes[0], of, np.where(uses.begins, uses.size[:, 0], 0.0))
-            np.add.at(self.sizes[1], of, np.where(uses.ends, uses.size[:, 0], 0.0))
+            size = uses.size[:, 0] + self._beside(uses)
+            np.add.at(self.sizes[0], of, np.where(uses.begins, size, 0.0))
+            np.add.at(self.sizes[1], of, np.where(uses.ends, size, 0.0))
+            self._add_beside(uses, of)
         for kept, columns in (
             (self._found, begins),
             (self._last, last),
@@ -74,13 +76,36 @@ class Borders:
             some = columns >= 0
             kept.append((of[some], np.full(some.sum(), number), columns[some]))
 
+    def _beside(self, uses: UseTable) -> Floats:
+        """Return (t,) bytes that are not followed."""
+        beside = self.program.listed.beside
+        return np.array([float(sum(beside[t] for t in each)) for each in uses.owners])
+
+    def _add_beside(self, uses: UseTable, of: Ints) -> None:
+        """Add bytes that are not followed: what is read of them is found, what is written left.
+
+        Those that are needed afterwards may be on chip then.
+        """
+        program, beside = self.program, self._beside(uses)
+        writes = uses.ends & uses.writes.any(axis=1)
+        for kept, where, least in (
+            (self._found, uses.begins, beside),
+            (self._last, uses.ends, 0.0),
+            (self._newer, writes, beside),
+        ):
+            some = where & (beside > 0)
+            columns = program.columns(some, beside, least)
+            kept.append((of[some], np.zeros(some.sum(), np.int64), columns[some]))
+
     def whole(self, uses: UseTable, begins: Ints, rest: Ints, left: Ints) -> None:
         """Tell of tensors that all pieces share what is there before and after all."""
         of = self._of(uses)
         self._count(uses, of)
+        beside = self._beside(uses)
         for kept, columns in (
             (self._whole_found, begins),
             (self._whole_rest, rest),
+            (self._whole_rest, self.program.columns(uses.ends & (beside > 0), beside)),
             (self._whole_left, left),
         ):
             some = columns >= 0
@@ -99,7 +124,8 @@ class Borders:
     def _count(self, uses: UseTable, of: Ints) -> None:
         """Count bytes never written that are carried on after a use, not only through."""
         reads = np.isin(of, [self.number.get(READ, -1)])
-        self.last_read += float(uses.size[reads & uses.ends, 0].sum())
+        size = uses.size[:, 0] + self._beside(uses)
+        self.last_read += float(size[reads & uses.ends].sum())
 
     def close(self) -> None:
         """Add the rows."""
@@ -118,10 +144,12 @@ class Borders:
         if read is not None:
             most[read] -= self.last_read
         self.through = self.program.columns(through & bool(min(self.held)), most)
-        shape = count, pieces
-        # Bands of rows are uneven: a piece of one may be any share of its tensor.
+        # Bands of rows are uneven: a piece of one may be any share of its tensor, so that what
+        # they find is known of all together, and takes no room.
         self.even = pieces <= program.listed.listing.batch
-        share = 1 / pieces if self.even else 1.0
+        shape = count, pieces if self.even else 1
+        share = 1 / shape[1]
+        self.of_piece = self.of_piece[: shape[1]]
         here = np.broadcast_to(self.sizes[0][:, None] * bool(self.held[0]) * share, shape)
         stays = np.broadcast_to(self.sizes[1][:, None] * bool(self.held[1]) * share, shape)
         self.here, self.stays = (program.columns(each > 0, each) for each in (here, stays))

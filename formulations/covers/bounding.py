@@ -126,6 +126,6 @@ def _check_s(listed: Listed, proof: CoverCertificate) -> float:
         count = 1 if each.bands > 1 else each.pieces
         steps = range(each.begin, each.end)
         tensors = len({use.tensor for at in steps for use in listed.modes(at, count)})
-        classes = 3 if proof.fine and each in proof.agreed else 1
+        classes = 3 if proof.fine and each in proof.agreed and each.bands == 1 else 1
         total += classes * (_SEGMENT_S + _TENSOR_S * tensors * len(steps))
     return total

@@ -59,6 +59,8 @@ class Listed:
         The listing without modes for bands.
     accesses
         Of each tensor: the operations that use it, in order, and whether each reads it.
+    beside
+        Of each tensor: bytes that are not followed, of a listing of bands.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Listed:
             for tensor in operation.uses(0):
                 self.accesses[tensor].append((at, tensor in operation.reads))
         self.sizes = [tensor.size_bytes for tensor in listing.tensors]
+        self.beside = [0] * len(self.sizes)
         self._range = range(self.count)
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
         self._figures: dict[tuple[str, int], tuple[Floats, Floats]] = {}
@@ -175,12 +178,18 @@ class Listed:
         return Segment(begin=begin, end=end, pieces=batch, bands=count // batch)
 
     def of_bands(self, segment: Segment) -> tuple[Listed, Segment]:
-        """Return a listing that has a segment of bands as one of pieces, and that segment."""
+        """Return a listing that has a segment of bands as one of pieces, and that segment.
+
+        Its tensors have the bytes that are followed; at borders all are carried across.
+        """
         listing, found = followed(self.listing, segment)
         listed = copy(self)
-        for name in ("groups", "_kinds_of", "crossing", "compulsory", "apart", "borders"):
+        for name in ("compulsory", "apart", "borders"):
             listed.__dict__.pop(name, None)
+        listed.__dict__.update(groups=self.groups, crossing=self.crossing)
         listed.listing, listed.sizes = listing, [each.size_bytes for each in listing.tensors]
+        sizes = zip(self.sizes, listed.sizes, strict=True)
+        listed.beside = [size - own for size, own in sizes]
         listed.family = Family(name=self.family.name, pieces=(1, found.pieces))
         listed._range = range(segment.begin, segment.end)
         listed._uses, listed._figures, listed._alike, listed._kinds = {}, {}, {}, {}

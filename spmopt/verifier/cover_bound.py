@@ -392,14 +392,16 @@ class CoverPath:
             obstacle = f"of a list as long as this none of more than {self.longest} has prices"
         if inner and segment.bands > 1:
             obstacle = "runs of operations have prices in one band only"
-        if agreed and segment.bands > 1:
-            obstacle = "what bands of rows carry across has no prices"
         if obstacle:
             raise InputError(f"certificate: {where}: {obstacle}")
         liveness, own, bits = self.liveness, segment, self.certificate.bits
+        beside = dict[int, int]()
         if segment.bands > 1:
             listing, own = followed(self.listing, segment)
             liveness = Liveness(listing)
+            sizes = zip(self.listing.tensors, listing.tensors, strict=True)
+            rests = (one.size_bytes - other.size_bytes for one, other in sizes)
+            beside = {t: rest for t, rest in enumerate(rests) if rest}
         value = segment_bound(
             liveness,
             own,
@@ -407,7 +409,9 @@ class CoverPath:
             prices,
             bits,
             carried=self.carried if agreed else None,
-            fine=agreed and self.certificate.fine,
+            # Bands are uneven: only of all together is it known what they do.
+            fine=agreed and self.certificate.fine and segment.bands == 1,
             inner=inner,
+            beside=beside,
         )
         return self._units(Fraction(value) / Fraction(2) ** bits)

@@ -37,6 +37,7 @@ def segment_bound(
     carried: Carried | None = None,
     fine: bool = False,
     inner: bool = False,
+    beside: Mapping[int, int] | None = None,
 ) -> int:
     """Return what a segment costs at least, in units of ``2**-bits`` objective units.
 
@@ -51,6 +52,8 @@ def segment_bound(
     inner
         It is a run of operations in any segment of as many pieces: around each of its pieces steps
         of others come, and all that fits may be on chip.
+    beside
+        Bytes of tensors that are not followed, beside their size in the listing, of bands of rows.
 
     Raises
     ------
@@ -59,6 +62,7 @@ def segment_bound(
     """
     carried = Carried(liveness.listing, {}) if carried is None else carried
     found = _Segment(liveness, segment, objective, prices, bits)
+    found.beside = beside or {}
     return found.value(None if inner else carried, fine=fine)
 
 
@@ -80,6 +84,7 @@ class _Segment(Pricing):
         bits: int,
     ) -> None:
         super().__init__(f"segment {segment.begin}", prices)
+        self.beside: Mapping[int, int] = {}
         self.listing, self.segment = liveness.listing, segment
         self.objective, self.bits = objective, bits
         self.steps, self.pieces = segment.end - segment.begin, segment.pieces
@@ -94,6 +99,7 @@ class _Segment(Pricing):
         self.ends: Ends | Around = Around(self.listing, self.pieces)
         if carried is not None:
             self.ends = Ends(self.listing, self.segment, carried, self.tensors, self.counts)
+            self.ends.add_beside(self, self.beside)
         cut = [(tensor, uses) for tensor, whole, uses in self.tensors if not whole]
         whole = [(tensor, uses) for tensor, whole, uses in self.tensors if whole]
         if cut:

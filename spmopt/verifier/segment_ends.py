@@ -17,7 +17,7 @@ or that are held through have none of their own: it would be counted twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -115,6 +115,7 @@ class Ends:
         )
         self.groups = sorted({*self.into, *self.out, REST})
         uses = {tensor: each for tensor, _, each in tensors}
+        self._tensors = tensors
         self.touched = {self.of(t) for t in uses}
         self.written = {self.of(t) for t, each in uses.items() if any(u.writes for u in each)}
         self.live = {self.of(t) for t, each in uses.items() if each[-1].live}
@@ -154,6 +155,29 @@ class Ends:
         if newer is not None:
             self._newer.setdefault(place, []).append((newer, 1))
 
+    def add_beside(self, pricing: Pricing, beside: Mapping[int, int]) -> None:
+        """Add bytes of tensors that are not followed.
+
+        Those that are read before they are written are found, or loaded; those that are written and
+        needed afterwards are left newer than DRAM, or stored. What is needed may stay on chip.
+        """
+        for tensor, whole, uses in self._tensors:
+            size, group = beside.get(tensor, 0), self.of(tensor)
+            if not size:
+                continue
+            if whole:
+                if uses[-1].live:
+                    self.leaves_whole(tensor, pricing.new(size))
+                continue
+            if uses[0].reads:
+                self._begins[group] += size
+                self._found.setdefault((group, 0), []).append((pricing.new(size, size), 1))
+            if uses[-1].live:
+                self._ends[group] += size
+                self._last.setdefault((group, 0), []).append((pricing.new(size), 1))
+                if any(use.writes for use in uses):
+                    self._newer.setdefault((group, 0), []).append((pricing.new(size, size), 1))
+
     def found_whole(self, tensor: int, found: int) -> None:
         """Tell of what is there of a tensor that is whole to each piece."""
         self._whole["found"].setdefault(self.of(tensor), []).append((found, 1))
@@ -183,8 +207,10 @@ class Ends:
             for group in self.groups:
                 terms = Terms()
                 if held and sizes[group]:
-                    most = -(-sizes[group] // (self.pieces if self.even else 1))
-                    quantities = pricing.several(np.ones(self.pieces, bool), most)
+                    # Of uneven bands only what all of them find is known.
+                    each = self.pieces if self.even else 1
+                    most = -(-sizes[group] // each)
+                    quantities = pricing.several(np.ones(each, bool), most)
                     self._takes(quantities, times)
                     terms = [(each, 1) for each in quantities.tolist()]
                 for number, (begin, count) in enumerate(spans):

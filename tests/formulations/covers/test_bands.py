@@ -12,11 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from formulations.covers.agreement import Agreement
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import objective_named
 from spmopt.core.pieces.band_bounds import Banded, Skews, followed
+from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
@@ -27,7 +29,10 @@ from spmopt.graph.listing import listing
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
-from spmopt.verifier.cover_bound import cover_bound
+from spmopt.verifier.cover_bound import CoverPath, cover_bound
+from spmopt.verifier.pricing import Pricing
+from spmopt.verifier.segment_ends import Ends
+from tests.formulations.covers.test_carried import BITS, Prices, priced, random_prices
 from tests.formulations.covers.test_segments import relaxed
 from tests.graph.feature_maps import feature_maps
 
@@ -94,6 +99,62 @@ def test_no_cover_with_bands_is_below_the_bound(data: st.DataObject) -> None:
         assert exact <= value[1] + slack, cover
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_no_cover_with_bands_costs_less_than_its_segments_at_any_prices(
+    data: st.DataObject,
+) -> None:
+    """What is carried across borders cancels; prices of rows prove what the program says."""
+    found = data.draw(small())
+    objective = objective_named(
+        data.draw(st.sampled_from(("time", "traffic", "energy"))), found.machine
+    )
+    family = Family(name="all", pieces=tuple(sorted({1, found.batch})), bands=BANDS)
+    figures, random = Listed(found, objective, family), np.random.default_rng(len(found.tensors))
+    byte = figures.dearest_row * found.machine.clock_hz
+    prices = random_prices(figures, random)
+    certificate = CoverCertificate(
+        family=family, objective=objective, bits=BITS, prices={}, carried=prices
+    )
+    path = CoverPath(found, certificate)
+    for cover in islice(covers(found), 0, data.draw(st.integers(6, 60)), 6):
+        value = relaxed(found, cover, objective)
+        if value is None:
+            continue
+        total = 0.0
+        for segment in cover:
+            costs, rows = priced(figures, segment, prices, fine=False)
+            exact = path._value(segment, rows, agreed=True) / 2**path.bits
+            scale = abs(costs) + byte * figures.capacity
+            assert exact == pytest.approx(costs, abs=1e-7 * scale), segment
+            total += exact
+        assert total <= value[1] * (1 + 1e-6) + 1e-9 * byte, cover
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(small(), st.sampled_from(("time", "traffic")), st.booleans())
+def test_bounds_of_covers_with_bands_rise_and_are_proved(
+    found: Listing, name: str, fine: bool
+) -> None:
+    objective = objective_named(name, found.machine)
+    family = Family(name="all", pieces=tuple(sorted({1, found.batch})), bands=BANDS)
+    figures = Listed(found, objective, family)
+    arcs = SegmentArcs(figures, float(figures.capacity))
+    try:
+        plain = arcs.cheapest(lambda: False).value
+    except InfeasibleError:
+        return
+    search = Agreement(arcs, fine=fine)
+    for _ in islice(search.steps(), 8):
+        pass
+    exact = float(cover_bound(found, search.certificate()))
+    assert exact == pytest.approx(max(search.best, figures.compulsory), rel=1e-6, abs=1e-12)
+    assert exact >= plain * (1 - 1e-6) - 1e-12
+    for cover in islice(covers(found), 0, 30, 6):
+        value = relaxed(found, cover, objective)
+        assert value is None or exact <= value[1] * (1 + 1e-6) + 1e-12, cover
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_borders_of_all_begins_are_those_of_each(data: st.DataObject) -> None:
@@ -145,6 +206,43 @@ def test_bytes_that_wait_for_the_next_band_are_not_followed() -> None:
     rows = {tensor.name: tensor.size_bytes // 8 for tensor in exact.tensors}
     # Of four rows each of r, the first two bands leave two for the sum of the next.
     assert rows == {"x": 12, "r": 8, "c0": 12, "c1": 12, "sum": 12, "w0": 1, "w1": 1}
+
+
+@pytest.mark.parametrize("more", [None, 1, -1])
+@pytest.mark.parametrize("begin", [1, 2])
+def test_bytes_that_are_not_followed_are_carried_across_in_full(
+    begin: int, more: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A byte more or less of ``r``, or none, proves another value: where it is made, and read."""
+    b = GraphBuilder("residual")
+    x = y = b.add("Relu", [b.add("Relu", [b.input("x", (2, 1, 12, 1))], name="p")], name="r")
+    for k in range(2):
+        y = b.add("Conv", [y, b.weight(f"w{k}", (1, 1, 3, 1))], name=f"c{k}", pads=(1, 0, 1, 0))
+    last = b.add("Add", [b.add("Add", [y, x], name="sum"), x], name="last")
+    machine = replace(MACHINE, spm_bytes=512, page_bytes=1)
+    found = listing(b.finish([last]), machine)
+    traffic = objective_named("traffic", machine)
+    segment = Segment(begin=begin, end=5, pieces=2, bands=3)
+    figures = Listed(found, traffic, Family(name="all", pieces=(1, 2), bands=(1, 3)))
+    prices: Prices = {
+        (border, group): (3 * 2**BITS // 4, 2**BITS // 4)
+        for border, crossed in enumerate(figures.crossing)
+        for group in crossed
+    }
+    costs, rows = priced(figures, segment, prices, fine=False)
+    add = Ends.add_beside
+
+    def wrong(self: Ends, pricing: Pricing, beside: dict[int, int]) -> None:
+        add(self, pricing, {t: size + more for t, size in beside.items()} if more else {})
+
+    certificate = CoverCertificate(
+        family=figures.family, objective=traffic, bits=BITS, prices={}, carried=prices
+    )
+    path = CoverPath(found, certificate)
+    right = path._value(segment, rows, agreed=True) / 2**path.bits
+    assert right == pytest.approx(costs, rel=1e-9)
+    monkeypatch.setattr(Ends, "add_beside", wrong)
+    assert path._value(segment, rows, agreed=True) / 2**path.bits != pytest.approx(right, rel=1e-6)
 
 
 def test_rows_of_a_halo_count_once() -> None:

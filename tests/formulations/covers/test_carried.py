@@ -24,13 +24,29 @@ BITS = 80
 Prices = dict[tuple[int, int], tuple[int, int]]
 
 
+def random_prices(figures: Listed, random: np.random.Generator) -> Prices:
+    """Return prices of all that is carried across borders, of a byte and of one newer than DRAM."""
+    byte = figures.dearest_row * figures.listing.machine.clock_hz
+    return {
+        (border, group): (
+            round(byte * random.uniform(-0.5, 2.0) * 2**BITS),
+            round(byte * random.uniform(-0.5, 1.5) * 2**BITS),
+        )
+        for border, crossed in enumerate(figures.crossing)
+        for group in crossed
+    }
+
+
 def priced(
     figures: Listed, segment: Segment, prices: Prices, *, fine: bool
 ) -> tuple[float, dict[Row, int]]:
     """Return the value of a segment at prices, and those of its rows."""
-    program = SegmentProgram(figures, segment, figures.capacity, carried=bool(prices), fine=fine)
+    own, ends = segment, (segment.begin, segment.end)
+    if segment.bands > 1:
+        figures, own = figures.of_bands(segment)
+    program = SegmentProgram(figures, own, figures.capacity, carried=bool(prices), fine=fine)
     found = program.program()
-    cost, ends = found.cost.copy(), (segment.begin, segment.end)
+    cost = found.cost.copy()
     for end, group, newer, column in program.ends.carried:
         price = prices[ends[end], group][newer] / 2**BITS / program.price
         cost[column] += price if (end == 0) != newer else -price
@@ -54,14 +70,7 @@ def test_no_cover_costs_less_than_its_segments_at_any_prices(fine: bool) -> None
             value = relaxed(listed, cover, objective)
             if value is None:
                 continue
-            prices = {
-                (border, group): (
-                    round(byte * random.uniform(-0.5, 2.0) * 2**BITS),
-                    round(byte * random.uniform(-0.5, 1.5) * 2**BITS),
-                )
-                for border, crossed in enumerate(figures.crossing)
-                for group in crossed
-            }
+            prices = random_prices(figures, random)
             carried, total = Carried(listed, prices), 0.0
             for segment in cover:
                 found, rows = priced(figures, segment, prices, fine=fine)

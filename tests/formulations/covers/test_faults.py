@@ -28,7 +28,7 @@ from spmopt.verifier.segment_bound import segment_bound
 from spmopt.verifier.segment_ends import Ends
 from spmopt.verifier.segment_uses import Liveness
 from tests.formulations.covers.random_listing import duplex, random_listing
-from tests.formulations.covers.test_carried import BITS, Prices, priced
+from tests.formulations.covers.test_carried import BITS, Prices, priced, random_prices
 from tests.formulations.covers.test_segments import OBJECTIVES, bound_of, segments
 
 OF_STEPS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums", "room")
@@ -81,14 +81,7 @@ def cases() -> list[Priced]:
         objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
         figures, live = Listed(listed, objective), Liveness(listed)
         byte = figures.dearest_row * listed.machine.clock_hz
-        prices: Prices = {
-            (border, group): (
-                round(byte * random.uniform(-0.5, 2.0) * 2**BITS),
-                round(byte * random.uniform(-0.5, 1.5) * 2**BITS),
-            )
-            for border, crossed in enumerate(figures.crossing)
-            for group in crossed
-        }
+        prices = random_prices(figures, random)
         for segment in segments(listed):
             fine = bool(random.random() < 0.5)
             value, rows = priced(figures, segment, prices, fine=fine)

@@ -3,7 +3,7 @@
 Programs of segments are built in Python: two searches in one process would wait for each other.
 What is solved is told as it comes, so that nothing is lost when the process is ended. When all of
 the cheapest cover is solved, or that takes long, prices at borders raise the bound
-(:mod:`~.agreement`): proofs of that are told now and then.
+(:mod:`~.agreement`), unless the list is a long one: proofs of that are told now and then.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ def improve(
         known = len(solved), len(runs)
         if monotonic() - begun > _PLAIN_SHARE * seconds:
             break
-    yield from _agreed(arcs, found, seconds)
+    if arcs.lengths.all:
+        yield from _agreed(arcs, found, seconds)
 
 
 def _agreed(arcs: SegmentArcs, plain: CheapestCover, seconds: float) -> Iterator[News]:

@@ -29,7 +29,7 @@ from formulations.residency import page
 from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.pieces.certificate import MOST_SEGMENTS, CoverCertificate
+from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
 from spmopt.core.pieces.segments import Cover, Segment
@@ -76,10 +76,6 @@ _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
 _UNFIT = "what must be on chip does not fit, whole or in pieces"
 _NONE_FITS = "no cover was found in which what must be on chip fits"
-_TOO_LONG = (
-    "the list has too many segments to price each: only uniform covers were tried, and the bound "
-    "over all is what computing, and bytes that come and go in any case, take"
-)
 
 
 def schedule(instance: Instance, request: Request, family: str = "all") -> Outcome:
@@ -153,15 +149,13 @@ class _Search:
     def run(self) -> Outcome:
         """Search until the time is up, all is tried, or the gap is closed."""
         request = self.request
-        if not np.isfinite(self.listed.compulsory):
+        fit = all(self.listing.fits(at, 1) for at in range(len(self.listing.operations)))
+        if not (fit or np.isfinite(self.listed.compulsory)):
             raise InfeasibleError(_UNFIT)
         if request.start is None or request.prices is None:
             self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
             self._take(request.start, request.prices)
-        count = len(self.listing.operations)
-        if (count + 1) ** 2 * len(self.family.counts(self.listing.batch)) > MOST_SEGMENTS:
-            return self._without_values()
         if request.threads > 1 and self._estimates_first():
             bounding = self._begin()
             self._by_estimates()
@@ -196,7 +190,11 @@ class _Search:
     def _tabulate(self) -> None:
         """Tabulate the values of segments, with those that the search of the bound has told."""
         arcs = SegmentArcs(self.listed, self.listed.capacity)
-        self.few = int(np.isfinite(arcs.value).sum()) <= _FEW
+        self.few = arcs.lengths.all and int(np.isfinite(arcs.value).sum()) <= _FEW
+        if not arcs.lengths.all and self.listed.compulsory > self.bound:
+            # The first path of a long list takes a while.
+            self.bound = self.listed.compulsory
+            self.request.report_incumbent(bound=self.bound)
         with self._lock:
             self.arcs, waiting = arcs, self._waiting or []
             self._waiting = None
@@ -230,20 +228,6 @@ class _Search:
             left = (self.end - (monotonic() - self.request.started)) / _STEP_S
             most = max(share * left, min(_ESTIMATE_STEPS * len(self.listing.operations), left))
             self._try(estimates.cover(most, fine=bool(fine)), gap=_ROUGH)
-
-    def _without_values(self) -> Outcome:
-        """Try the covers of the same number of pieces throughout: of others there are too many."""
-        self.proof = CoverCertificate(
-            family=self.family, objective=self.request.objective, bits=0, prices={}
-        )
-        self.bound = self.listed.compulsory
-        self.request.report_incumbent(bound=self.bound)
-        for cover in self._uniform():
-            if self.stop():
-                break
-            self._try(cover, gap=_ROUGH)
-        outcome = self._finished()
-        return replace(outcome, notes=(*outcome.notes, _TOO_LONG), cut_short=True)
 
     def _take(self, plan: Plan, prices: Certificate) -> None:
         """Take the list as given as it was scheduled before."""
@@ -308,6 +292,7 @@ class _Search:
         def stop() -> bool:
             return self.stop() or over()
 
+        self._try_long(stop)
         started, limit = self.request.started, self.request.time_limit_s
         search = CoverSearch(self.arcs, stop, threads, started + _FIRST_SHARE * limit)
         if self.best is not None and self.best.cover != whole(self.listing):
@@ -338,6 +323,13 @@ class _Search:
                 break
         if self.few:
             self._try_all(stop)
+
+    def _try_long(self, stop: Callable[[], bool]) -> None:
+        """Try uniform covers of a long list: of others those of short segments are searched."""
+        assert self.arcs is not None
+        for cover in [] if self.arcs.lengths.all else self._uniform():
+            if not stop():
+                self._try(cover, gap=_ROUGH)
 
     def _try_uniform(self, search: CoverSearch, uniform: list[Cover]) -> None:
         """Schedule a uniform cover of few steps: the search of others takes long."""

@@ -117,6 +117,7 @@ def test_a_cover_by_estimates_is_scheduled_before_values_are_tabulated(
         raise AssertionError("tabulated first")
 
     monkeypatch.setattr(schedule, "_MANY", 10)
+    monkeypatch.setattr(schedule, "_A_SECOND", 1)
     instance = _resnet()
     tried = list[int]()
     search = schedule._Search(
@@ -129,6 +130,7 @@ def test_a_cover_by_estimates_is_scheduled_before_values_are_tabulated(
     assert all(number > 1 for number in tried)
     monkeypatch.undo()
     monkeypatch.setattr(schedule, "_MANY", 10)
+    monkeypatch.setattr(schedule, "_A_SECOND", 1)
     result = solve(instance, "pieces", Request(time_limit_s=20.0, threads=2, tolerance=0.02))
     (page,) = result.beside
     assert result.value is not None

@@ -277,9 +277,9 @@ def accesses(graph: Graph, tile: int) -> tuple[int, int]:
         if spec.gemm is not None:
             shapes = graph.shapes(node.inputs), graph.shapes(node.outputs)
             gemm = spec.gemm(*shapes, node.attributes)
-            a, b = (graph.values[node.inputs[p[0]]].element_bytes for p in (gemm.a, gemm.b))
-            read += gemm.batch * gemm.m * gemm.k * a * -(-gemm.n // tile)
-            read += gemm.batch * gemm.k * gemm.n * b * -(-gemm.m // tile)
+            a, b = (graph.values[node.inputs[p[0]]].type for p in (gemm.a, gemm.b))
+            read += a.bytes_of(gemm.batch * gemm.m * gemm.k) * -(-gemm.n // tile)
+            read += b.bytes_of(gemm.batch * gemm.k * gemm.n) * -(-gemm.m // tile)
             factors = {node.inputs[place] for place in (*gemm.a, *gemm.b)}
             others = tuple(value for value in node.inputs if value not in factors)
         read += total(others)

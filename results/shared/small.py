@@ -31,7 +31,7 @@ def small_instance(network: str, spm_bytes: int, *, training: bool) -> Instance:
 
 def _mlp() -> Graph:
     b = GraphBuilder("mlp")
-    x, labels = b.input("x", (8, 16)), b.input("labels", (8,), element_bytes=8)
+    x, labels = b.input("x", (8, 16)), b.input("labels", (8,), element_type="int64")
     for layer, (inputs, outputs) in enumerate(((16, 32), (32, 10))):
         x = b.add("Gemm", [x, b.weight(f"w{layer}", (inputs, outputs))])
         x = b.add("Relu", [x]) if layer == 0 else x

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from spmopt.hardware.settings import Setting
 
 DEFAULT_MACHINE = "rtx2080ti"
-_OPTIONS = ("name_or_path", "batch", "training", "optimizer", "assume_pointwise", "warn")
+_OPTIONS = (
+    *("name_or_path", "batch", "training", "optimizer", "dtype"),
+    *("assume_pointwise", "warn"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,7 @@ def load(
     training: bool = False,
     batch: int | None = None,
     optimizer: str | None = None,
+    dtype: str | None = None,
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
     callbacks: Callbacks = QUIET,
@@ -75,6 +79,9 @@ def load(
         Batch size; default: that of the network.
     optimizer
         Optimizer of the training step: sgd, momentum or adam; default: none.
+    dtype
+        Element type of weights and activations, e.g. bf16 or int8; default: fp32, or that of the
+        file.
     parameters
         Parameter of the network, e.g. steps=50, or size of a symbolic dimension of an ONNX file.
     assume_pointwise
@@ -99,6 +106,7 @@ def load(
         "training": training,
         "batch": batch is not None,
         "optimizer": optimizer is not None,
+        "dtype": dtype is not None,
         "parameters": bool(parameters),
         "assume_pointwise": assume_pointwise,
     }
@@ -108,7 +116,7 @@ def load(
     for name in (name for name in parameters or {} if name in _OPTIONS):
         raise InputError(f"parameters: {name} is an option of its own")
     if isinstance(source, Graph):
-        return _of_graph(source, training, optimizer, [n for n in given if given[n]])
+        return _of_graph(source, training, optimizer, dtype, [n for n in given if given[n]])
     from spmopt.frontends import zoo
     from spmopt.frontends.networks import load_network
 
@@ -121,6 +129,7 @@ def load(
         batch=batch,
         training=training,
         optimizer=optimizer,
+        dtype=dtype,
         assume_pointwise=assume_pointwise,
         warn=callbacks.warn,
         **parameters or {},
@@ -129,18 +138,21 @@ def load(
     if batch is None and str(source) in zoo.names():
         batch = zoo.entry(str(source)).batch
     parts += [] if batch is None else [f"batch {batch}"]
-    parts += [] if optimizer is None else [optimizer]
+    parts += [text for text in (dtype, optimizer) if text is not None]
     parts += [f"{name}={value}" for name, value in (parameters or {}).items()]
     return Workload(title=", ".join(parts), source=str(source), graph=graph)
 
 
 def _of_graph(
-    graph: Graph, training: bool, optimizer: str | None, given: Sequence[str]
+    graph: Graph, training: bool, optimizer: str | None, dtype: str | None, given: Sequence[str]
 ) -> Workload:
+    from spmopt.graph.elements import with_element_type
     from spmopt.graph.training import training_graph
 
-    for name in (name for name in given if name not in ("training", "optimizer")):
+    for name in (name for name in given if name not in ("training", "optimizer", "dtype")):
         raise InputError(f"{name}: {graph.name} is built already; build it so")
+    if dtype is not None:
+        graph = with_element_type(graph, dtype)
     if training:
         graph = training_graph(graph, optimizer=optimizer)
     return Workload(title=graph.name, source=graph.name, graph=graph)

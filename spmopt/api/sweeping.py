@@ -46,7 +46,7 @@ Axis = str | int | Sequence[str | int]
 _SILENT = Callbacks(warn=lambda message: None)
 _OF_LOWERING = ("lowering", "fold")
 OF_NETWORKS = (
-    *("training", "batch", "optimizer", "parameters", "assume_pointwise"),
+    *("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise"),
     *_OF_LOWERING,
 )
 """Options of a network."""
@@ -195,6 +195,7 @@ def sweep(
     training: bool = False,
     batch: Axis | None = None,
     optimizer: str | None = None,
+    dtype: str | None = None,
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
     lowering: str | None = None,
@@ -229,7 +230,7 @@ def sweep(
     schedulers
         Names (see :func:`list_schedulers`); fluid is the bound. Policies of one's own, as
         :func:`solve` takes them, must be functions of a module where there are several processes.
-    training, optimizer, parameters, assume_pointwise
+    training, optimizer, dtype, parameters, assume_pointwise
         As for :func:`load`.
     batch
         Batch sizes, e.g. 8:256:x2; default: that of each network.

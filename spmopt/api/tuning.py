@@ -357,6 +357,7 @@ def tune(
     training: bool = False,
     batch: int | None = None,
     optimizer: str | None = None,
+    dtype: str | None = None,
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
     lowering: str | None = None,
@@ -387,7 +388,7 @@ def tune(
         Network names, ONNX files, or instances as JSON files.
     space
         TOML file: machine, fields, constraints, cost, weights of networks.
-    training, optimizer, parameters, assume_pointwise
+    training, optimizer, dtype, parameters, assume_pointwise
         As for :func:`load`.
     batch
         Batch size, where it is no field of the space.

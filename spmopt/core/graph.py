@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
+from spmopt.core.elements import ElementType, element_type
 from spmopt.core.errors import InputError
 from spmopt.core.instance import TensorKind
 
@@ -18,20 +19,22 @@ Attribute = int | float | str | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A tensor of a graph: a shape and the bytes of one element.
+    """A tensor of a graph: a shape and the type of its elements.
 
+    ``element_type``: a name of :mod:`spmopt.core.elements`.
     ``keep``: must be in DRAM at the end (network outputs, weight gradients, updated weights).
     """
 
     name: str
     shape: tuple[int, ...]
-    element_bytes: int = 4
+    element_type: str = "fp32"
     kind: TensorKind = TensorKind.ACTIVATION
     keep: bool = False
 
     def __post_init__(self) -> None:
         if any(dimension < 1 for dimension in self.shape):
             raise InputError(f"tensor {self.name}: shape {self.shape} has a dimension under 1")
+        element_type(self.element_type)
 
     @property
     def elements(self) -> int:
@@ -41,7 +44,12 @@ class Value:
     @property
     def size_bytes(self) -> int:
         """Bytes of the whole tensor."""
-        return self.elements * self.element_bytes
+        return self.type.bytes_of(self.elements)
+
+    @property
+    def type(self) -> ElementType:
+        """Of its elements."""
+        return element_type(self.element_type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +104,7 @@ class Graph:
         Returns
         -------
         networkx.DiGraph
-            Nodes ``("value", index)`` with ``name``, ``shape``, ``element_bytes``, ``kind`` and
+            Nodes ``("value", index)`` with ``name``, ``shape``, ``element_type``, ``kind`` and
             ``keep``, and ``("node", index)`` with ``name``, ``operator`` and ``attributes``, in the
             graph's order; edges from values to the nodes that read them and from nodes to their
             results, with the ``positions`` that a value has among inputs or outputs.

@@ -10,6 +10,7 @@ from spmopt.core.errors import InputError, require_extra
 from spmopt.core.filetypes import kind_of_file
 from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
+from spmopt.graph.elements import with_element_type
 from spmopt.graph.training import training_graph
 
 
@@ -24,6 +25,7 @@ def load_network(
     batch: int | None = None,
     training: bool = False,
     optimizer: str | None = None,
+    dtype: str | None = None,
     assume_pointwise: bool = False,
     warn: Callable[[str], None] = warn_on_stderr,
     **parameters: int,
@@ -40,6 +42,8 @@ def load_network(
         Derive the graph of one training step.
     optimizer
         Its optimizer: ``sgd``, ``momentum`` or ``adam``; none by default.
+    dtype
+        Element type of all floating-point tensors; by default fp32, or those of the file.
     assume_pointwise
         Take operators of a file that have no rule for point-wise, with a warning.
     warn
@@ -70,6 +74,8 @@ def load_network(
     else:
         require_network(str(name_or_path))
         graph = zoo.network(str(name_or_path), batch=batch, **parameters)
+    if dtype is not None:
+        graph = with_element_type(graph, dtype)
     return training_graph(graph, optimizer=optimizer) if training else graph
 
 

@@ -20,33 +20,37 @@ class GraphBuilder:
     ----------
     name
         Of the graph.
-    element_bytes
-        Bytes of one element of inputs and weights, unless they say otherwise.
+    element_type
+        Of inputs and weights, unless they say otherwise.
     """
 
-    def __init__(self, name: str, *, element_bytes: int = 4) -> None:
+    def __init__(self, name: str, *, element_type: str = "fp32") -> None:
         self.name = name
-        self.element_bytes = element_bytes
+        self.element_type = element_type
         self.values: list[Value] = []
         self.nodes: list[Node] = []
         self.value_names: set[str] = set()
         self.node_names: set[str] = set()
 
-    def input(self, name: str, shape: Shape, *, element_bytes: int | None = None) -> int:
+    def input(self, name: str, shape: Shape, *, element_type: str | None = None) -> int:
         """Add a network input and return its index."""
-        return self._source(name, shape, element_bytes, TensorKind.INPUT)
+        return self._source(name, shape, element_type, TensorKind.INPUT)
 
-    def weight(self, name: str, shape: Shape, *, element_bytes: int | None = None) -> int:
+    def weight(self, name: str, shape: Shape, *, element_type: str | None = None) -> int:
         """Add a trained tensor and return its index."""
-        return self._source(name, shape, element_bytes, TensorKind.WEIGHT)
+        return self._source(name, shape, element_type, TensorKind.WEIGHT)
 
-    def state(self, name: str, shape: Shape, *, element_bytes: int | None = None) -> int:
+    def state(self, name: str, shape: Shape, *, element_type: str | None = None) -> int:
         """Add a tensor that is in DRAM but not trained (a constant, a running mean)."""
-        return self._source(name, shape, element_bytes, TensorKind.STATE)
+        return self._source(name, shape, element_type, TensorKind.STATE)
 
     def shape(self, value: int) -> Shape:
         """Return the shape of a value."""
         return self.values[value].shape
+
+    def set_type(self, value: int, element_type: str) -> None:
+        """Say of what element type a value is, where its operator's rule does not."""
+        self.values[value] = replace(self.values[value], element_type=element_type)
 
     def add(
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
@@ -71,9 +75,9 @@ class GraphBuilder:
         spec = operators.lookup(operator)
         operands = [self.values[index] for index in inputs]
         shapes = tuple(value.shape for value in operands)
-        element_bytes = tuple(value.element_bytes for value in operands)
+        types = tuple(value.element_type for value in operands)
         try:
-            results = operators.results(operator, shapes, element_bytes, attributes)
+            results = operators.results(operator, shapes, types, attributes)
         except InputError as error:
             raise InputError(f"node {name} ({operator}): {error}") from error
         for index in [inputs[k] for k in spec.states if k < len(inputs)]:
@@ -87,7 +91,7 @@ class GraphBuilder:
     ) -> tuple[int, ...]:
         """Add a node of an operator without a rule, with results of the given ``shapes``."""
         name = unused(name or f"assumed_{len(self.nodes)}", self.node_names)
-        first = self.values[inputs[0]].element_bytes if inputs else self.element_bytes
+        first = self.values[inputs[0]].element_type if inputs else self.element_type
         return self._results(name, "AssumedPointwise", inputs, [(s, first) for s in shapes], {})
 
     def finish(self, outputs: Iterable[int]) -> Graph:
@@ -129,19 +133,17 @@ class GraphBuilder:
         name: str,
         operator: str,
         inputs: Sequence[int],
-        results: Sequence[tuple[Shape, int]],
+        results: Sequence[tuple[Shape, str]],
         attributes: Mapping[str, Attribute],
     ) -> tuple[int, ...]:
         """Add a node and its results."""
         outputs = tuple(
-            self.add_value(
-                Value(name=f"{name}:{k}" if k else name, shape=shape, element_bytes=size)
-            )
-            for k, (shape, size) in enumerate(results)
+            self.add_value(Value(name=f"{name}:{k}" if k else name, shape=shape, element_type=kind))
+            for k, (shape, kind) in enumerate(results)
         )
         self.add_node(name, operator, inputs, outputs, attributes)
         return outputs
 
-    def _source(self, name: str, shape: Shape, element_bytes: int | None, kind: TensorKind) -> int:
-        size = self.element_bytes if element_bytes is None else element_bytes
-        return self.add_value(Value(name=name, shape=shape, element_bytes=size, kind=kind))
+    def _source(self, name: str, shape: Shape, element_type: str | None, kind: TensorKind) -> int:
+        of = self.element_type if element_type is None else element_type
+        return self.add_value(Value(name=name, shape=shape, element_type=of, kind=kind))

@@ -88,7 +88,7 @@ class _Split(GraphBuilder):
             Value(
                 name=name,
                 shape=like.shape,
-                element_bytes=like.element_bytes,
+                element_type=like.element_type,
                 kind=TensorKind.GRADIENT,
             )
         )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from spmopt.core.elements import ElementKind, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import TensorKind
@@ -19,7 +20,7 @@ _OPTIMIZERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "momentum": ("Momentum", ("velocity",)),
     "adam": ("Adam", ("first_moment", "second_moment")),
 }
-_LABEL_BYTES = 8
+_LABELS = "int64"
 
 
 def require_optimizer(name: str) -> None:
@@ -43,7 +44,9 @@ def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
       LSTM cells add to x and h, are accumulated in place: the first writes, the others update.
     * Weight gradients are kept in DRAM; with an optimizer they are consumed by it instead, and
       the updated weights and the optimizer's states are kept. A weight is updated as soon as
-      its gradient is complete and its last reader is through.
+      its gradient is complete and its last reader is through. States of weights narrower than
+      32 bits are in fp32, and a master copy of the weight is one of them (Micikevicius et al.,
+      Mixed Precision Training, ICLR 2018): the update reads and writes both.
     * Of the forward pass only losses stay outputs; what then leads to nothing is left out.
 
     Parameters
@@ -83,6 +86,12 @@ class _TrainingStep(GraphBuilder):
         self.forward = tuple(self._training_form(node) for node in forward.nodes)
         self.specs = tuple(operators.lookup(node.operator) for node in self.forward)
         self.nodes.extend(self.forward)
+        for value in self.values:
+            if value.kind is TensorKind.WEIGHT and value.type.kind is not ElementKind.FLOAT:
+                raise InputError(
+                    f"graph {self.name}: weight {value.name} is {value.element_type}; only "
+                    "floating-point types are trained (--dtype bf16)"
+                )
         self.trained = self._find_trained()
         self.readers = Counter(v for node in self.forward for v in set(node.inputs))
 
@@ -178,8 +187,13 @@ class _TrainingStep(GraphBuilder):
         name = self.values[weight].name
         self.values[weight] = replace(self.values[weight], keep=True)
         updated = [weight]
+        wide = sum_type(self.values[weight].element_type)
+        if wide != self.values[weight].element_type:
+            states = ("master", *states)
         for state in states:
-            updated.append(self._like(weight, f"{name}.{state}", TensorKind.STATE, keep=True))
+            like = self._like(weight, f"{name}.{state}", TensorKind.STATE, keep=True)
+            self.values[like] = replace(self.values[like], element_type=wide)
+            updated.append(like)
         inputs = [weight, gradient, *updated[1:]]
         self._append(f"{name}.update", operator, inputs, updated)
 
@@ -189,7 +203,7 @@ class _TrainingStep(GraphBuilder):
             Value(
                 name=f"{value.name}.labels",
                 shape=value.shape[:-1],
-                element_bytes=_LABEL_BYTES,
+                element_type=_LABELS,
                 kind=TensorKind.INPUT,
             )
         )
@@ -202,12 +216,12 @@ class _TrainingStep(GraphBuilder):
         if form is None:
             return node
         inputs = tuple(node.inputs[k] for k in form.inputs if k < len(node.inputs))
-        element_bytes = tuple(self.values[index].element_bytes for index in inputs)
+        types = tuple(self.values[index].element_type for index in inputs)
         shapes = self._shapes(inputs)
-        results = operators.results(form.operator, shapes, element_bytes, node.attributes)
+        results = operators.results(form.operator, shapes, types, node.attributes)
         outputs = node.outputs + tuple(
-            self.add_value(Value(name=f"{node.name}:{k}", shape=shape, element_bytes=size))
-            for k, (shape, size) in enumerate(results)
+            self.add_value(Value(name=f"{node.name}:{k}", shape=shape, element_type=kind))
+            for k, (shape, kind) in enumerate(results)
             if k >= len(node.outputs)
         )
         return replace(node, operator=form.operator, inputs=inputs, outputs=outputs)

@@ -40,6 +40,7 @@ class Network:
     training: bool = False
     batch: int | None = None
     optimizer: str | None = None
+    dtype: str | None = None
     parameters: tuple[tuple[str, int], ...] = ()
     assume_pointwise: bool = False
     lowering: str = LOWERINGS[0]
@@ -185,6 +186,7 @@ def _build(network: Network, warn: Callable[[str], None]) -> Graph:
         batch=network.batch,
         training=network.training,
         optimizer=network.optimizer,
+        dtype=network.dtype,
         assume_pointwise=network.assume_pointwise,
         warn=warn,
         **dict(network.parameters),

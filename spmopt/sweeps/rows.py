@@ -100,12 +100,14 @@ def row_of(case: SweepCase, spm_bytes: int, finding: Finding, objective: str) ->
 def about(case: SweepCase, spm_bytes: int, scheduler: str) -> dict[str, Value]:
     """Say what a row is about, whether or not it is found."""
     network, machine = case.network, case.machine
+    parameters = [f"{name}={value}" for name, value in network.parameters]
+    parameters += [] if network.dtype is None else [f"dtype={network.dtype}"]
     return {
         "network": network.label,
         "training": network.training,
         "batch": network.known_batch,
         "optimizer": network.optimizer,
-        "parameters": " ".join(f"{name}={value}" for name, value in network.parameters),
+        "parameters": " ".join(parameters),
         "lowering": network.lowering,
         "machine": machine.name,
         "spm_bytes": spm_bytes,

@@ -228,8 +228,8 @@ def test_element_types(tmp_path: Path) -> None:
     made = model(nodes, {"x": [2, 3]}, element_type=TensorProto.FLOAT16)
     made.graph.initializer.append(numpy_helper.from_array(constants["w"].astype(np.float16), "w"))
     graph = load_onnx(saved(tmp_path, made))
-    sizes = {v.name: v.element_bytes for v in graph.values}
-    assert sizes == {"x": 2, "w": 2, "h": 2, "y": 4}
+    sizes = {v.name: v.element_type for v in graph.values}
+    assert sizes == {"x": "fp16", "w": "fp16", "h": "fp16", "y": "fp32"}
 
 
 def test_nodes_out_of_order_are_sorted(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from spmopt.graph.build import GraphBuilder
 def mlp() -> Graph:
     """Two layers, biases, a loss."""
     b = GraphBuilder("mlp")
-    x, labels = b.input("x", (8, 4)), b.input("labels", (8,), element_bytes=8)
+    x, labels = b.input("x", (8, 4)), b.input("labels", (8,), element_type="int64")
     w1, b1 = b.weight("w1", (4, 16)), b.weight("b1", (16,))
     w2, b2 = b.weight("w2", (16, 3)), b.weight("b2", (3,))
     y1 = b.add("Gemm", [x, w1, b1], name="y1")
@@ -47,7 +47,7 @@ def residual() -> Graph:
 def attention() -> Graph:
     """One head: softmax(q k^T) v with q, k, v products of one embedding."""
     b = GraphBuilder("attention")
-    tokens, table = b.input("tokens", (2, 5), element_bytes=8), b.weight("table", (50, 8))
+    tokens, table = b.input("tokens", (2, 5), element_type="int64"), b.weight("table", (50, 8))
     x = b.add("Gather", [table, tokens], name="x")
     q, k, v = (b.add("MatMul", [x, b.weight(f"w{c}", (8, 8))], name=c) for c in "qkv")
     t = b.add("Transpose", [k], name="t", perm=(0, 2, 1))
@@ -73,7 +73,7 @@ def lstm(steps: int = 2, layers: int = 1) -> Graph:
                 gates.append(b.add("Tanh" if g == "g" else "Sigmoid", [y], name=f"{g}{t}{tag}"))
             c, h = b.add_many("LSTMCell", [*gates, c], name=f"c{t}{tag}")
             rows[t] = h
-    labels = b.input("labels", (batch,), element_bytes=8)
+    labels = b.input("labels", (batch,), element_type="int64")
     return b.finish([b.add("CrossEntropy", [h, labels], name="loss")])
 
 

@@ -39,14 +39,14 @@ def test_statistics() -> None:
     assert operations(graph) == 2 * product_macs + 3 * 512 + 4 * 128
 
 
-def test_element_bytes() -> None:
-    b = GraphBuilder("half", element_bytes=2)
+def test_element_types() -> None:
+    b = GraphBuilder("half", element_type="fp16")
     x = b.input("x", (4,))
     y = b.add("Relu", [x])
-    z = b.add("Cast", [y], to=1)
+    z = b.add("Cast", [y], to="fp32")
     sizes = [value.size_bytes for value in b.finish([z]).values]
     assert sizes == [8, 8, 16]
-    assert b.input("t", (3,), element_bytes=8) == 3
+    assert b.input("t", (3,), element_type="int64") == 3
 
 
 def test_taken_names_get_a_number() -> None:

@@ -255,11 +255,11 @@ def test_a_sum_of_three_adds_twice() -> None:
     assert operators.lookup("Sum").operations((shape,) * 3, (shape,), {}) == 24
 
 
-def test_cast_and_mask_change_the_element_size() -> None:
+def test_cast_and_mask_change_the_element_type() -> None:
     cast, dropout = operators.lookup("Cast"), operators.lookup("DropoutTraining")
-    assert cast.result_bytes is not None
-    assert dropout.result_bytes is not None
-    assert cast.result_bytes((4,), {"to": 10}) == (2,)
-    assert dropout.result_bytes((2,), {}) == (2, 1)
-    with pytest.raises(InputError, match="element type 99"):
-        cast.result_bytes((4,), {"to": 99})
+    assert cast.result_types is not None
+    assert dropout.result_types is not None
+    assert cast.result_types(("fp32",), {"to": "fp16"}) == ("fp16",)
+    assert dropout.result_types(("fp16",), {}) == ("fp16", "bool")
+    with pytest.raises(InputError, match="no element type called 'fp99'"):
+        cast.result_types(("fp32",), {"to": "fp99"})

@@ -211,7 +211,7 @@ _NETWORKS = {
 def lenet5() -> Graph:
     """LeNet-5 with ReLU and max-pooling, batch 32 (LeCun et al., 1998)."""
     b = GraphBuilder("lenet5")
-    x, labels = b.input("images", (32, 1, 32, 32)), b.input("labels", (32,), element_bytes=8)
+    x, labels = b.input("images", (32, 1, 32, 32)), b.input("labels", (32,), element_type="int64")
     for channels, inputs in ((6, 1), (16, 6)):
         w = b.weight(f"conv{channels}.weight", (channels, inputs, 5, 5))
         x = b.add("Relu", [b.add("Conv", [x, w, b.weight(f"conv{channels}.bias", (channels,))])])

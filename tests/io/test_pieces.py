@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spmopt.audit import restored
+from spmopt.core.elements import ELEMENT_TYPES
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import TensorKind
@@ -45,7 +46,7 @@ def graphs(draw: st.DrawFn) -> Graph:
                 Value,
                 name=NAMES,
                 shape=st.lists(st.integers(1, 9), max_size=4).map(tuple),
-                element_bytes=st.integers(1, 8),
+                element_type=st.sampled_from(sorted(ELEMENT_TYPES)),
                 kind=st.sampled_from(TensorKind),
                 keep=st.booleans(),
             ),

@@ -79,4 +79,4 @@ class Constants:
         """
         fact = self._facts[name]
         source = builder.weight if fact.floating and fact.elements > 1 else builder.state
-        return source(name, fact.shape, element_bytes=fact.element_bytes)
+        return source(name, fact.shape, element_type=fact.type_name)

@@ -52,9 +52,7 @@ class Emitter:
         """
         for name in self.network.inputs:
             fact = self.facts[name]
-            self._index[name] = self._builder.input(
-                name, fact.shape, element_bytes=fact.element_bytes
-            )
+            self._index[name] = self._builder.input(name, fact.shape, element_type=fact.type_name)
         for node in self.network.nodes:
             if self._computes(node):
                 self._emit(node)
@@ -80,6 +78,8 @@ class Emitter:
             results = self._known(node, spec)
         for name, index in zip(names, results, strict=False):
             self._check(node, name, self._builder.shape(index))
+            if name in self.facts:
+                self._builder.set_type(index, self.facts[name].type_name)
             self._index[name] = index
         missing = [name for name in names[len(results) :] if name and self._is_read(name)]
         if missing:

@@ -13,6 +13,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import external_data_helper, helper, numpy_helper
 
+from spmopt.core.elements import ELEMENT_TYPES, ElementKind, element_type
 from spmopt.core.errors import InputError
 
 Array = NDArray[Any]
@@ -22,10 +23,19 @@ Shape = tuple[int, ...]
 _READ_INTEGERS = 1024
 _READ_REALS = 16
 _KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
-_FLOATING = frozenset(
-    getattr(onnx.TensorProto, name)
-    for name in ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "COMPLEX64", "COMPLEX128")
-)
+_OURS = {
+    **{"FLOAT": "fp32", "FLOAT16": "fp16", "BFLOAT16": "bf16", "DOUBLE": "fp64", "BOOL": "bool"},
+    **dict.fromkeys(("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ"), "fp8_e4m3"),
+    **dict.fromkeys(("FLOAT8E5M2", "FLOAT8E5M2FNUZ"), "fp8_e5m2"),
+    **{"FLOAT8E8M0": "fp8_e8m0", "FLOAT4E2M1": "fp4_e2m1"},
+}
+_NAMES: dict[int, str] = {
+    number: name
+    for theirs, number in onnx.TensorProto.DataType.items()
+    for name in [_OURS.get(theirs, theirs.lower())]
+    if name in ELEMENT_TYPES
+}
+"""Names of element types by the numbers of ONNX."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +64,41 @@ class Fact:
         return prod(self.shape)
 
     @property
-    def element_bytes(self) -> int:
-        """Bytes of one element, at least 1."""
-        return max(1, int(helper.tensor_dtype_to_np_dtype(self.element_type).itemsize))
+    def type_name(self) -> str:
+        """Name of the element type, of :mod:`spmopt.core.elements`.
+
+        Raises
+        ------
+        InputError
+            Elements of text: they have no width.
+        """
+        return type_name(self.element_type)
 
     @property
     def floating(self) -> bool:
         """Whether the elements are real numbers (a constant of integers is never trained)."""
-        return self.element_type in _FLOATING
+        name = _NAMES.get(self.element_type, "")
+        return name != "" and element_type(name).kind in (ElementKind.FLOAT, ElementKind.COMPLEX)
 
     @property
     def worth_reading(self) -> bool:
         """Whether the contents are short enough to say something about shapes."""
         return self.elements <= (_READ_REALS if self.floating else _READ_INTEGERS)
+
+
+def type_name(number: int) -> str:
+    """Return the name of an element type of ONNX.
+
+    Raises
+    ------
+    InputError
+        A type whose elements have no fixed width, or that is not known.
+    """
+    if number not in _NAMES:
+        given = onnx.TensorProto.DataType.values()
+        shown = onnx.TensorProto.DataType.Name(number) if number in given else number
+        raise InputError(f"element type {shown} of ONNX is not supported; only numbers are")
+    return _NAMES[number]
 
 
 def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from spmopt.core.graph import Attribute
-from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
+from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes, type_name
 
 # Their result shape is known, whatever form the argument that asks for it takes.
 RESIZED = frozenset(("Resize", "Upsample"))
@@ -57,6 +57,8 @@ def settle(
         settled["shape"] = result
     elif node.op_type in ("Softmax", "LogSoftmax") and opset < 13:
         settled.setdefault("axis", 1)
+    elif isinstance(to := settled.get("to"), int):
+        settled["to"] = type_name(to)
     elif node.op_type == "Split" and "split" not in settled:
         settled["num_outputs"] = len(node.output)
     return settled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib.resources import files
+from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
 
@@ -79,13 +80,13 @@ def lookup(name: str) -> OperatorSpec:
 
 
 def results(
-    name: str, shapes: Shapes, element_bytes: tuple[int, ...], attributes: Attributes
-) -> tuple[tuple[Shape, int], ...]:
-    """Return the shape and bytes of one element of each result of a forward operator.
+    name: str, shapes: Shapes, types: tuple[str, ...], attributes: Attributes
+) -> tuple[tuple[Shape, str], ...]:
+    """Return the shape and the element type of each result of a forward operator.
 
     Parameters
     ----------
-    shapes, element_bytes
+    shapes, types
         Of the inputs.
 
     Raises
@@ -99,6 +100,7 @@ def results(
     if not shapes:
         raise InputError("takes at least 1 input")
     result_shapes = spec.shapes(shapes, attributes)
-    if spec.result_bytes is None:
-        return tuple((shape, element_bytes[0]) for shape in result_shapes)
-    return tuple(zip(result_shapes, spec.result_bytes(element_bytes, attributes), strict=True))
+    if spec.result_types is None:
+        return tuple((shape, types[0]) for shape in result_shapes)
+    found = spec.result_types(types, attributes)
+    return tuple(zip(result_shapes, chain(found, repeat(found[-1])), strict=False))

@@ -104,9 +104,9 @@ class OperatorSpec:
         A gradient operator that adds to its results in place when they exist already.
     computes
         What it computes, as a text for :mod:`spmopt.graph.operators.loops`.
-    result_bytes
-        Bytes of one element of each result, from those of the inputs; by default all are as
-        those of input 0.
+    result_types
+        Element types of the results, from those of the inputs; the last is that of all further
+        results. By default all are that of input 0.
     constants
         Inputs of ONNX that are attributes here, by position: ``{1: "shape"}``.
     states
@@ -127,7 +127,7 @@ class OperatorSpec:
     )
     accumulates: bool = False
     computes: Callable[[Shapes, Shapes, Attributes], str] | None = None
-    result_bytes: Callable[[tuple[int, ...], Attributes], tuple[int, ...]] | None = None
+    result_types: Callable[[tuple[str, ...], Attributes], tuple[str, ...]] | None = None
     constants: Mapping[int, str] | None = None
     states: tuple[int, ...] = ()
     training: TrainingForm | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,8 +10,9 @@ from importlib.resources.abc import Traversable
 from math import prod
 from typing import Any, TypeVar
 
+from spmopt.core.elements import ELEMENT_TYPES, element_type, sum_type
 from spmopt.core.errors import InputError, unknown
-from spmopt.graph.operators.attributes import integer
+from spmopt.graph.operators.attributes import text
 from spmopt.graph.operators.computes import COMPUTES, Computes, gradient
 from spmopt.graph.operators.gradients import (
     FACTORS,
@@ -46,7 +48,7 @@ _KEYS = {
     "style": str,
     "computes": str,
     "product": str,
-    "element_bytes": int | list,
+    "element_type": str | list,
     "constants": list,
     "states": list,
     "training": dict,
@@ -56,8 +58,7 @@ _KEYS = {
     "gradients": str | list,
 }
 _STYLES = {str(style): style for style in (Style.POINTWISE, Style.VIEW)}
-# Bytes of the element types of ONNX (TensorProto.DataType) that networks use.
-_TYPE_BYTES = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}
+_OF_INPUT = re.compile(r"(?P<sums>sum of )?x(?P<input>[0-9]{1,3})")
 _Read = tuple[tuple[str, int], int | None]
 """A tensor that a gradient reads, and the input whose gradient it is read for, if for one only."""
 
@@ -97,7 +98,7 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         operations=_work(rule, where),
         accumulates=rule.get("accumulates", False),
         computes=_computes(rule, where),
-        result_bytes=_result_bytes(rule["element_bytes"]) if "element_bytes" in rule else None,
+        result_types=_result_types(rule, where) if "element_type" in rule else None,
         constants=dict(enumerate(rule["constants"], start=1)) if "constants" in rule else None,
         states=tuple(rule.get("states", ())),
         training=_training(rule["training"]) if "training" in rule else None,
@@ -227,23 +228,27 @@ def _counted(shapes: ShapeRule, numbers: Sequence[int]) -> ShapeRule:
     return counted
 
 
-def _result_bytes(
-    sizes: int | list[int | str],
-) -> Callable[[tuple[int, ...], Attributes], tuple[int, ...]]:
-    """Bytes of one element of each result: a number, those of an input, or of attribute ``to``."""
+def _result_types(
+    rule: Mapping[str, Any], where: str
+) -> Callable[[tuple[str, ...], Attributes], tuple[str, ...]]:
+    """Return the rule of the types of results: a name, that of an input, or of an attribute."""
+    given = rule["element_type"]
+    given = given if isinstance(given, list) else [given]
+    for each in given:
+        if not _OF_INPUT.fullmatch(str(each)) and each not in (*ELEMENT_TYPES, "to"):
+            raise InputError(
+                f"{where}: element_type {each!r} is no element type; write fp32, x0 for that of "
+                "input 0, sum of x0 for one that its sums fit in, or to for the attribute"
+            )
 
-    def bytes_of(size: int | str, inputs: tuple[int, ...], attributes: Attributes) -> int:
-        if isinstance(size, int):
-            return size
-        if size != "to":
-            return inputs[int(size.removeprefix("x"))]
-        target = integer(attributes, "to")
-        if target not in _TYPE_BYTES:
-            raise InputError(f"attribute to: element type {target} of ONNX is not supported")
-        return _TYPE_BYTES[target]
+    def type_of(of: str, inputs: tuple[str, ...], attributes: Attributes) -> str:
+        found = _OF_INPUT.fullmatch(of)
+        if found is None:
+            return element_type(text(attributes, of, "")).name if of == "to" else of
+        name = inputs[int(found["input"])] if int(found["input"]) < len(inputs) else inputs[0]
+        return sum_type(name) if found["sums"] else name
 
-    given = sizes if isinstance(sizes, list) else [sizes]
-    return lambda inputs, attributes: tuple(bytes_of(size, inputs, attributes) for size in given)
+    return lambda inputs, attributes: tuple(type_of(each, inputs, attributes) for each in given)
 
 
 def _read(text: object, where: str) -> _Read:

@@ -86,6 +86,26 @@ class GraphBuilder:
                 self.values[index] = replace(self.values[index], kind=TensorKind.STATE)
         return self._results(name, operator, inputs, results, attributes)
 
+    def add_stated(
+        self,
+        operator: str,
+        inputs: Sequence[int],
+        results: Sequence[tuple[Shape, str]],
+        *,
+        name: str = "",
+        **attributes: Attribute,
+    ) -> tuple[int, ...]:
+        """Add a node whose results are stated: the shape and the element type of each.
+
+        Raises
+        ------
+        InputError
+            An unknown operator.
+        """
+        operators.lookup(operator)
+        name = unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
+        return self._results(name, operator, inputs, results, attributes)
+
     def assume_pointwise(
         self, inputs: Sequence[int], shapes: Sequence[Shape], *, name: str = ""
     ) -> tuple[int, ...]:

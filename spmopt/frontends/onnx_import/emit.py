@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import onnx
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
+from spmopt.frontends.onnx_import.by_rule import call_attributes, composite_of, rule_name
 from spmopt.frontends.onnx_import.constants import Constants
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
 from spmopt.frontends.onnx_import.network import ModelParts
@@ -22,6 +24,7 @@ from spmopt.frontends.onnx_import.rules import (
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.composites import Call, Composite, Operand
 from spmopt.graph.operators.spec import OperatorSpec
 
 Warn = Callable[[str], None]
@@ -41,6 +44,8 @@ class Emitter:
         self._index: dict[str, int] = {}
         self._assumed: set[str] = set()
         self._constants = Constants(self.network, self.facts)
+        self._read = {name for node in self.network.nodes for name in node.input if name}
+        self._read.update(self.network.outputs)
 
     def graph(self) -> Graph:
         """Return the whole graph.
@@ -67,8 +72,14 @@ class Emitter:
         return result.live and result.data is None
 
     def _emit(self, node: onnx.NodeProto) -> None:
-        spec = self._rule(node)
-        if spec is None:
+        wanted = [bool(name) and name in self._read for name in node.output]
+        composite = composite_of(node, wanted)
+        spec = None if composite else self._rule(node)
+        results: Sequence[int | None]
+        if composite is not None:
+            names = list(node.output)
+            results = self._taken_apart(node, composite, wanted)
+        elif spec is None:
             inputs = [self._operand(name) for name in node.input if name]
             names = [name for name in node.output if name]
             shapes = [self.facts[name].shape for name in names]
@@ -77,23 +88,59 @@ class Emitter:
             names = list(node.output)
             results = self._known(node, spec)
         for name, index in zip(names, results, strict=False):
+            if index is None:
+                continue
             self._check(node, name, self._builder.shape(index))
             if name in self.facts:
                 self._builder.set_type(index, self.facts[name].type_name)
             self._index[name] = index
-        missing = [name for name in names[len(results) :] if name and self._is_read(name)]
+        missing = [name for name in names if name in self._read and name not in self._index]
         if missing:
             raise InputError(
                 f"{describe(node)}: its result {missing[0]} is used, but the rule of "
-                f"{node.op_type} gives {len(results)}; export without it"
+                f"{node.op_type} does not give it; export without it"
             )
 
-    def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> tuple[int, ...]:
+    def _taken_apart(
+        self, node: onnx.NodeProto, composite: Composite, wanted: Sequence[bool]
+    ) -> Sequence[int | None]:
+        """Add the nodes of an operator that is several."""
+        call = Call(
+            builder=self._builder,
+            name=_name(node),
+            operands=[self._given(name) if name else None for name in node.input],
+            attributes=call_attributes(node),
+            wanted=wanted,
+            opset=self.network.opsets.get(node.domain, 1),
+        )
+        try:
+            return composite(call)
+        except InputError as error:
+            raise InputError(f"{describe(node)}: {error}") from error
+
+    def _given(self, name: str) -> Operand:
+        fact = self.facts[name]
+        own = name not in self._index and self._constants.is_own(name)
+        return Operand(
+            shape=fact.shape,
+            element_type=fact.type_name,
+            index=partial(self._operand, name),
+            contents=fact.data,
+            own=own,
+        )
+
+    def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> Sequence[int | None]:
         """Add a node of an operator that has a rule."""
         attributes = plain_attributes(node_attributes(node))
         constants = spec.constants or {}
         operands = []
+        scales = [node.input[k] for k in spec.scales if k < len(node.input)]
         for position, name in enumerate(node.input):
+            if position in spec.scales:
+                continue
+            if name and position in spec.loose and self.facts[name].data is None:
+                scales.append(name)
+                continue
             if position not in constants:
                 operands.append(name)
             elif name and node.op_type not in SHAPED:
@@ -103,6 +150,7 @@ class Emitter:
             operands.pop()
         if not all(operands):
             raise InputError(f"{describe(node)}: leaves out an inner input; not supported")
+        operands += [name for name in scales if name and self._is_several(name)]
         result = self.facts[first_result(node)].shape
         opset = self.network.opsets.get(node.domain, 1)
         attributes = settle(node, attributes, opset, result)
@@ -112,17 +160,33 @@ class Emitter:
         inputs = [self._operand(name) for name in operands]
         if node.op_type == "Concat":
             inputs = self._repeated(inputs, attributes["axis"])
-        return self._builder.add_many(node.op_type, inputs, name=_name(node), **attributes)
+        if spec.stated:
+            return self._stated(node, spec, inputs, attributes)
+        return self._builder.add_many(spec.name, inputs, name=_name(node), **attributes)
+
+    def _is_several(self, name: str) -> bool:
+        """Return whether a scale is more than one number that is known beforehand."""
+        fact = self.facts[name]
+        return fact.live or fact.elements > 1
+
+    def _stated(
+        self,
+        node: onnx.NodeProto,
+        spec: OperatorSpec,
+        inputs: Sequence[int],
+        attributes: Mapping[str, Attribute],
+    ) -> Sequence[int | None]:
+        """Add a node whose results are as ONNX or the file says."""
+        known = [name for name in node.output if name and name in self.facts]
+        results = [(self.facts[name].shape, self.facts[name].type_name) for name in known]
+        found = self._builder.add_stated(spec.name, inputs, results, name=_name(node), **attributes)
+        places = dict(zip(known, found, strict=True))
+        return [places.get(name) for name in node.output]
 
     def _rule(self, node: onnx.NodeProto) -> OperatorSpec | None:
         """Return the rule of the operator, or None where it is assumed to be point-wise."""
         try:
-            if node.domain not in ("", "ai.onnx"):
-                raise InputError(
-                    f"operator {node.domain}.{node.op_type} has no rule; pass "
-                    "--assume-pointwise to treat it as point-wise"
-                )
-            return operators.lookup(node.op_type)
+            return operators.lookup(rule_name(node))
         except InputError as error:
             if not self.assume_pointwise:
                 raise InputError(f"{describe(node)}: {error}") from None
@@ -165,10 +229,6 @@ class Emitter:
                 f"{describe(node)}: {name} has shape {list(expected)} by ONNX, but "
                 f"{list(shape)} by the rule of {node.op_type}; please report this model"
             )
-
-    def _is_read(self, name: str) -> bool:
-        read = {source for node in self.network.nodes for source in node.input}
-        return name in read or name in self.network.outputs
 
 
 def _name(node: onnx.NodeProto) -> str:

@@ -36,6 +36,8 @@ _NAMES: dict[int, str] = {
     if name in ELEMENT_TYPES
 }
 """Names of element types by the numbers of ONNX."""
+NUMBERS: dict[str, int] = {name: number for number, name in reversed(_NAMES.items())}
+"""The least number of each name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,14 @@ import onnx
 from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.by_rule import results_by_rule
 from spmopt.frontends.onnx_import.facts import Fact, Shape
 from spmopt.frontends.onnx_import.network import Declared
 from spmopt.frontends.onnx_import.topology import describe, first_result
 
 Typed = tuple[int, Shape]
+_BY_DATA = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
+"""Their results are as long as data says: an open first dimension is no batch."""
 _REFUSALS = (shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError)
 
 
@@ -26,8 +29,8 @@ def inferred(
     """Return the element type and shape of the named results.
 
     By the inference of ONNX; where it says nothing, as the file declares; for an operator
-    that ONNX does not know, the shape of its first operand. A result beyond
-    the first whose shape stays open is left out: often nothing reads it.
+    that ONNX does not know, by our own rule, or else the shape of its first operand. A result
+    beyond the first whose shape stays open is left out: often nothing reads it.
 
     Raises
     ------
@@ -35,11 +38,15 @@ def inferred(
         Operands that do not fit, a first result of open shape, or one that is no tensor.
     """
     found = _by_onnx(node, inputs, opsets)
+    own = results_by_rule(node, inputs, opsets) if found is None else None
     results: dict[str, Typed] = {}
-    for name in node.output:
+    for place, name in enumerate(node.output):
         typed = _dense(node, name, found) if found is not None else None
-        typed = typed or _as_declared(declared.get(name), inputs)
-        if typed is None and found is None:
+        if own is not None and place < len(own):
+            typed = own[place]
+        operands = [] if node.op_type in _BY_DATA else inputs
+        typed = typed or _as_declared(declared.get(name), operands)
+        if typed is None and found is None and own is None:
             typed = _as_operand(inputs)
         if name and typed is not None:
             results[name] = typed
@@ -71,6 +78,9 @@ def _by_onnx(
             types[name] = helper.make_tensor_type_proto(fact.element_type, fact.shape)
             if fact.data is not None:
                 data[name] = numpy_helper.from_array(np.array(fact.data, order="C"))
+    if node.op_type == "STFT" and not any(each.name == "onesided" for each in node.attribute):
+        # The default of the operator, which the inference takes for 0.
+        node.attribute.append(helper.make_attribute("onesided", 1))
     imports = [helper.make_opsetid(*entry) for entry in opsets.items()]
     try:
         found: dict[str, onnx.TypeProto] = shape_inference.infer_node_outputs(

@@ -34,7 +34,9 @@ SPECS: Registry[OperatorSpec] = Registry(
     make=_operator,
     own={
         spec.name: spec
-        for spec in read_operators(files("spmopt.graph.operators").joinpath("operators.toml"))
+        for source in sorted(files("spmopt.graph.operators").iterdir(), key=lambda each: each.name)
+        if source.name.endswith(".toml")
+        for spec in read_operators(source)
     },
 )
 """Rules of the operators by name."""
@@ -76,6 +78,8 @@ def lookup(name: str) -> OperatorSpec:
             "(spmopt.graph.operators.register_operators), or pass --assume-pointwise to treat it "
             "as point-wise"
         )
+    if spec.refused:
+        raise InputError(f"operator {name}: {spec.refused}")
     return spec
 
 
@@ -95,6 +99,8 @@ def results(
         An unknown operator, or inputs and attributes that do not suit it.
     """
     spec = lookup(name)
+    if spec.stated:
+        raise InputError("has results of shapes that no rule knows; use add_stated")
     if spec.shapes is None:
         raise InputError("belongs to the backward pass; use training_graph")
     if not shapes:

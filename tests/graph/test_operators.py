@@ -48,7 +48,7 @@ def test_wrong_operands(
 
 
 def test_unknown_operator_names_the_fix() -> None:
-    with pytest.raises(InputError, match=r"Einsum.*--assume-pointwise"):
+    with pytest.raises(InputError, match=r"Einsum.*--operators"):
         operators.lookup("Einsum")
     with pytest.raises(InputError, match="did you mean Relu"):
         operators.lookup("ReLU")

@@ -22,6 +22,7 @@ Shape = tuple[int, ...]
 # Shapes, axes and indices are read, and short rows of scales; anything longer is data.
 _READ_INTEGERS = 1024
 _READ_REALS = 16
+_MOST_AXES, _MOST_ELEMENTS = 32, 1 << 48
 _KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 _OURS = {
     **{"FLOAT": "fp32", "FLOAT16": "fp16", "BFLOAT16": "bf16", "DOUBLE": "fp64", "BOOL": "bool"},
@@ -57,6 +58,11 @@ class Fact:
                 f"a tensor of element type {self.element_type} and shape {list(self.shape)}: "
                 "not known to ONNX; the file is damaged, or newer than the onnx package"
             )
+        if len(self.shape) > _MOST_AXES or self.elements > _MOST_ELEMENTS:
+            raise InputError(
+                f"a tensor of {len(self.shape)} axes and {self.elements} elements is larger than "
+                "any machine; the file is damaged, export it again"
+            )
 
     @property
     def elements(self) -> int:
@@ -81,6 +87,11 @@ class Fact:
         return name != "" and element_type(name).kind in (ElementKind.FLOAT, ElementKind.COMPLEX)
 
     @property
+    def has_width(self) -> bool:
+        """Whether elements have a width: they are numbers, no text."""
+        return self.element_type in _NAMES
+
+    @property
     def worth_reading(self) -> bool:
         """Whether the contents are short enough to say something about shapes."""
         return self.elements <= (_READ_REALS if self.floating else _READ_INTEGERS)
@@ -99,6 +110,11 @@ def type_name(number: int) -> str:
         shown = onnx.TensorProto.DataType.Name(number) if number in given else number
         raise InputError(f"element type {shown} of ONNX is not supported; only numbers are")
     return _NAMES[number]
+
+
+def onnx_type(name: str) -> int:
+    """Return the number of ONNX for an element type of ours."""
+    return next(number for number, own in _NAMES.items() if own == name)
 
 
 def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:

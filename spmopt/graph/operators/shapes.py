@@ -340,6 +340,7 @@ def masked(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 SHAPES: dict[str, ShapeRule | None] = {
     "given": None,
+    "stated": None,
     **{
         name: rule
         for name, rule in getmembers(sys.modules[__name__], isfunction)

@@ -115,6 +115,15 @@ class OperatorSpec:
         What replaces the operator in a training graph, where that differs.
     loss
         A result of this operator that is an output of the graph begins the backward pass.
+    stated
+        Result shapes are stated where it is used (a file, the inference of ONNX), for they follow
+        from data or from contents of inputs; ``shapes`` is None.
+    scales
+        Positions of inputs that are left out where they are single numbers known beforehand.
+    refused
+        Why there is no rule, and what to do instead; nothing else holds then.
+    assumed
+        Class that a user gave it in place of a rule of its own: what it costs is an assumption.
     """
 
     name: str
@@ -132,3 +141,7 @@ class OperatorSpec:
     states: tuple[int, ...] = ()
     training: TrainingForm | None = None
     loss: bool = False
+    stated: bool = False
+    scales: tuple[int, ...] = ()
+    refused: str = ""
+    assumed: str = ""

@@ -35,6 +35,7 @@ class Constants:
             for name in node.input
             if name and not facts[name].live
         }
+        self._reads = Counter(name for node in network.nodes for name in node.input)
         self._readers = Counter(root for name in read for root in self.roots(name))
 
     def roots(self, name: str) -> frozenset[str]:
@@ -70,6 +71,12 @@ class Constants:
             )
         return self._wide[name]
 
+    def is_own(self, name: str) -> bool:
+        """Return whether ``name`` is a weight that one node alone reads, once."""
+        fact = self._facts[name]
+        alone = all(self._readers[root] == 1 for root in self.roots(name))
+        return not fact.live and fact.floating and alone and self._reads[name] == 1
+
     def contents(self, node: onnx.NodeProto, name: str) -> Array:
         """Return the contents of an input of ``node`` that says something about shapes.
 
@@ -89,8 +96,11 @@ class Constants:
     def add(self, builder: GraphBuilder, name: str) -> int:
         """Add the constant ``name`` as one tensor.
 
-        Real numbers are weights; integers and single numbers are not trained.
+        Real numbers are weights; integers, single and random numbers are not trained.
         """
         fact = self._facts[name]
-        source = builder.weight if fact.floating and fact.elements > 1 else builder.state
+        producer = self._producer.get(name)
+        drawn = producer is not None and producer.op_type.startswith("Random")
+        trained = fact.floating and fact.elements > 1 and not drawn
+        source = builder.weight if trained else builder.state
         return source(name, fact.shape, element_type=fact.type_name)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import onnx
 
@@ -11,6 +12,12 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
 from spmopt.core.instance import TensorKind
 from spmopt.frontends.onnx_import.backward import Step, gradient_steps
+from spmopt.frontends.onnx_import.by_rule import (
+    call_attributes,
+    composite_of,
+    rule_name,
+    rule_of,
+)
 from spmopt.frontends.onnx_import.constants import Constants
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
 from spmopt.frontends.onnx_import.network import ModelParts
@@ -18,13 +25,12 @@ from spmopt.frontends.onnx_import.rules import (
     RESIZED,
     SHAPED,
     plain_attributes,
-    qualified,
     resampling,
-    rule_of,
     settle,
 )
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.composites import Call, Composite, Operand
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import OperatorSpec
 
@@ -38,12 +44,13 @@ class Emitter:
 
     network: ModelParts
     facts: Mapping[str, Fact]
+    assume_pointwise: bool = False
 
     def __post_init__(self) -> None:
         self._builder = GraphBuilder(self.network.name)
         self._index: dict[str, int] = {}
         self._constants = Constants(self.network, self.facts)
-        self._read = {name for node in self.network.nodes for name in node.input}
+        self._read = {name for node in self.network.nodes for name in node.input if name}
         self._read.update(self.network.outputs)
 
     def graph(self) -> Graph:
@@ -78,8 +85,19 @@ class Emitter:
             for step in steps:
                 self._backward(node, step)
             return
-        spec = rule_of(node)
-        if spec is None:
+        wanted = [bool(name) and name in self._read for name in node.output]
+        composite = composite_of(node, wanted)
+        spec = None if composite else rule_of(node)
+        if spec is not None and spec.refused:
+            if not self.assume_pointwise:
+                name = rule_name(node)
+                raise InputError(f"{describe(node)}: operator {name}: {spec.refused}")
+            spec = None
+        results: Sequence[int | None]
+        if composite is not None:
+            names = list(node.output)
+            results = self._taken_apart(node, composite, wanted)
+        elif spec is None:
             inputs = [self._operand(name, node) for name in node.input if name]
             names = [name for name in node.output if name]
             shapes = [self.facts[name].shape for name in names]
@@ -88,35 +106,72 @@ class Emitter:
             names = list(node.output)
             results = self._known(node, spec)
         for name, index in zip(names, results, strict=False):
+            if index is None:
+                continue
             self._check(node, name, self._builder.shape(index))
             if name in self.facts:
                 self._builder.set_type(index, self.facts[name].type_name)
             self._index[name] = index
-        missing = [name for name in names[len(results) :] if name in self._read and name]
+        missing = [name for name in names if name in self._read and name not in self._index]
         if missing:
             raise InputError(
                 f"{describe(node)}: its result {missing[0]} is used, but the rule of "
-                f"{node.op_type} gives {len(results)}; export without it"
+                f"{node.op_type} does not give it; export without it"
             )
 
-    def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> tuple[int, ...]:
+    def _taken_apart(
+        self, node: onnx.NodeProto, composite: Composite, wanted: Sequence[bool]
+    ) -> Sequence[int | None]:
+        """Add the nodes of an operator that is several."""
+        call = Call(
+            builder=self._builder,
+            name=_name(node),
+            operands=[self._given(name, node) if name else None for name in node.input],
+            attributes=call_attributes(node),
+            wanted=wanted,
+            opset=self.network.opsets.get(node.domain, 1),
+        )
+        try:
+            return composite(call)
+        except InputError as error:
+            raise InputError(f"{describe(node)}: {error}") from error
+
+    def _given(self, name: str, node: onnx.NodeProto) -> Operand:
+        fact = self.facts[name]
+        own = name not in self._index and self._constants.is_own(name)
+        return Operand(
+            shape=fact.shape,
+            element_type=fact.type_name,
+            index=partial(self._operand, name, node),
+            contents=fact.data,
+            own=own,
+        )
+
+    def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> Sequence[int | None]:
         """Add a node of an operator that has a rule."""
         attributes = plain_attributes(node_attributes(node))
         constants = spec.constants or {}
         operands = []
+        scales = [node.input[k] for k in spec.scales if k < len(node.input)]
         for position, name in enumerate(node.input):
+            if position in spec.scales:
+                continue
+            if name and position in spec.loose and self.facts[name].data is None:
+                scales.append(name)
+                continue
             if position not in constants:
                 operands.append(name)
             elif name and node.op_type not in SHAPED:
                 contents = self._constants.contents(node, name)
                 attributes |= plain_attributes({constants[position]: contents})
+        operands = [name for name in (*operands, *scales) if name]  # some may be left out
+        operands = [n for n in operands if n not in scales or self._is_several(n)]
         result = self.facts[first_result(node)].shape
         opset = self.network.opsets.get(node.domain, 1)
         attributes = settle(node, attributes, opset, result)
         if node.op_type in RESIZED:
             given = [self.facts[name] if name else None for name in node.input]
             attributes |= resampling(node, opset, given, result)
-        operands = [name for name in operands if name]  # optional ones that are left out
         if node.op_type == "Concat":
             operands = [name for name in operands if self.facts[name].elements]
         inputs = [self._operand(name, node) for name in operands]
@@ -125,15 +180,27 @@ class Emitter:
         if node.op_type == "Concat":
             inputs = self._repeated(inputs, attributes["axis"])
         if spec.stated:
-            results = [
-                (self.facts[name].shape, self.facts[name].type_name)
-                for name in node.output
-                if name in self.facts
-            ]
-            return self._builder.add_stated(
-                qualified(node), inputs, results, name=_name(node), **attributes
-            )
-        return self._builder.add_many(qualified(node), inputs, name=_name(node), **attributes)
+            return self._stated(node, spec, inputs, attributes)
+        return self._builder.add_many(spec.name, inputs, name=_name(node), **attributes)
+
+    def _is_several(self, name: str) -> bool:
+        """Return whether a scale is more than one number that is known beforehand."""
+        fact = self.facts[name]
+        return fact.live or fact.elements > 1
+
+    def _stated(
+        self,
+        node: onnx.NodeProto,
+        spec: OperatorSpec,
+        inputs: Sequence[int],
+        attributes: Mapping[str, Attribute],
+    ) -> Sequence[int | None]:
+        """Add a node whose results are as ONNX or the file says."""
+        known = [name for name in node.output if name and name in self.facts]
+        results = [(self.facts[name].shape, self.facts[name].type_name) for name in known]
+        found = self._builder.add_stated(spec.name, inputs, results, name=_name(node), **attributes)
+        places = dict(zip(known, found, strict=True))
+        return [places.get(name) for name in node.output]
 
     def _backward(self, node: onnx.NodeProto, step: Step) -> None:
         """Add one operation of a backward pass; what it writes has the shapes that are known."""

@@ -37,6 +37,8 @@ _NAMES: dict[int, str] = {
     if name in ELEMENT_TYPES
 }
 """Names of element types by the numbers of ONNX."""
+NUMBERS: dict[str, int] = {name: number for number, name in reversed(_NAMES.items())}
+"""The least number of each name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +112,6 @@ def type_name(number: int) -> str:
         shown = onnx.TensorProto.DataType.Name(number) if number in given else number
         raise InputError(f"element type {shown} of ONNX is not supported; only numbers are")
     return _NAMES[number]
-
-
-def onnx_type(name: str) -> int:
-    """Return the number of ONNX for an element type of ours."""
-    return next(number for number, own in _NAMES.items() if own == name)
 
 
 def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:

@@ -11,10 +11,10 @@ from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.backward import gradient_steps, like_input
+from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_of
 from spmopt.frontends.onnx_import.doubts import Doubts
-from spmopt.frontends.onnx_import.facts import Fact, Shape, onnx_type
+from spmopt.frontends.onnx_import.facts import Fact, Shape
 from spmopt.frontends.onnx_import.network import Declared
-from spmopt.frontends.onnx_import.rules import known_attributes, rule_of
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph.operators.classes import SAME_SHAPE
 
@@ -26,6 +26,8 @@ _ERRORS = (
 )
 _Found = dict[str, onnx.TypeProto]
 _FLOAT, _BFLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16
+_BY_DATA = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
+"""Their results are as long as data says: an open first dimension is no batch."""
 
 
 def inferred(
@@ -47,20 +49,27 @@ def inferred(
     InputError
         Operands that do not fit, a first result of open shape, or one that is no tensor.
     """
-    found, refusal = None, None
+    found: _Found | None = None
+    own: list[Typed | None] | None = None
+    refusal: InputError | None = None
     try:
         found = _by_onnx(node, inputs, opsets, doubts)
     except InputError as error:
         if not doubts.may_refuse(first_result(node)):
             raise
         refusal = error
+    if found is None:
+        own = _by_rule(node, inputs, opsets, refusal)
     results: dict[str, Typed] = {}
-    for position, name in enumerate(node.output):
+    for place, name in enumerate(node.output):
         typed = _dense(node, name, found) if found is not None else None
-        typed = typed or _as_declared(declared.get(name), inputs)
-        if typed is None and found is None:
-            typed = _by_rule(node, inputs, position)
-        if typed is None and found is None and refusal is None and _keeps_shape(node):
+        if own is not None and place < len(own) and refusal is None:
+            typed = own[place]
+        operands = [] if node.op_type in _BY_DATA else inputs
+        typed = typed or _as_declared(declared.get(name), operands)
+        if typed is None and own is not None and place < len(own):
+            typed = own[place]
+        if typed is None and found is None and own is None and _keeps_shape(node, refusal):
             typed = _as_operand(inputs)
         if name and typed is not None:
             results[name] = typed
@@ -128,6 +137,9 @@ def _infer(
             types[name] = helper.make_tensor_type_proto(kind, fact.shape)
             if fact.data is not None:
                 data[name] = numpy_helper.from_array(np.array(fact.data, order="C"))
+    if node.op_type == "STFT" and not any(each.name == "onesided" for each in node.attribute):
+        # The default of the operator, which the inference takes for 0.
+        node.attribute.append(helper.make_attribute("onesided", 1))
     imports = [helper.make_opsetid(*entry) for entry in opsets.items()]
     found: _Found = shape_inference.infer_node_outputs(
         schema, node, types, data, opset_imports=imports
@@ -194,35 +206,32 @@ def _as_declared(entry: Declared | None, inputs: Sequence[Fact | None]) -> Typed
     return (entry.element_type, known) if len(known) == len(sizes) else None
 
 
-def _by_rule(node: onnx.NodeProto, inputs: Sequence[Fact | None], position: int) -> Typed | None:
-    """Return what our rule of the operator says of one result, if there is one that does."""
-    like = like_input(node, position)
-    operand = None if like is None or like >= len(inputs) else inputs[like]
-    if operand is not None:
-        return operand.element_type, operand.shape
-    spec = rule_of(node)
-    if spec is None or spec.shapes is None:
-        return None
-    constants = spec.constants or {}
-    given = [fact for place, fact in enumerate(inputs) if fact and place not in constants]
+def _by_rule(
+    node: onnx.NodeProto,
+    inputs: Sequence[Fact | None],
+    opsets: Mapping[str, int],
+    refusal: InputError | None,
+) -> list[Typed | None] | None:
+    """Return what our rule of the operator says of its results, if there is one.
+
+    Where ONNX refuses the node, ours may do so as well.
+    """
+    if gradient_steps(node):
+        likes = (like_input(node, place) for place in range(len(node.output)))
+        operands = [inputs[k] if k is not None and k < len(inputs) else None for k in likes]
+        return [None if fact is None else (fact.element_type, fact.shape) for fact in operands]
     try:
-        attributes = known_attributes(node, inputs, spec)
-        shapes = spec.shapes(tuple(fact.shape for fact in given), attributes)
-        types = tuple(fact.type_name for fact in given)
-        kinds = types[:1] if spec.result_types is None else spec.result_types(types, attributes)
-    except (InputError, IndexError, ValueError):  # operands that do not suit the rule
+        return results_by_rule(node, inputs, opsets)
+    except InputError:
+        if refusal is None:
+            raise
         return None
-    if position >= len(shapes):
-        return None
-    return onnx_type(kinds[min(position, len(kinds) - 1)]), shapes[position]
 
 
-def _keeps_shape(node: onnx.NodeProto) -> bool:
+def _keeps_shape(node: onnx.NodeProto, refusal: InputError | None) -> bool:
     """Whether a node of an operator unknown to ONNX may be taken to keep its operand's shape."""
     spec = rule_of(node)
-    return (spec is None and not gradient_steps(node)) or (
-        spec is not None and spec.assumed in SAME_SHAPE
-    )
+    return refusal is None and (spec is None or spec.assumed in SAME_SHAPE)
 
 
 def _as_operand(inputs: Sequence[Fact | None]) -> Typed | None:

@@ -60,7 +60,7 @@ def load_onnx(
         missing = without_rule(network.nodes, facts)
         if missing and not assume_pointwise:
             raise missing_rules(missing)
-        graph = Emitter(network=network, facts=facts).graph()
+        graph = Emitter(network=network, facts=facts, assume_pointwise=assume_pointwise).graph()
     except MissingRuleError as error:
         raise MissingRuleError(f"{path}: {_line(error)}", paste=error.paste) from error
     except InputError as error:

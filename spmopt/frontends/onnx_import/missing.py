@@ -10,8 +10,8 @@ import onnx
 from spmopt.core.elements import element_type
 from spmopt.core.errors import InputError, MissingRuleError
 from spmopt.frontends.onnx_import.backward import gradient_steps
+from spmopt.frontends.onnx_import.by_rule import composite_of, rule_name, rule_of
 from spmopt.frontends.onnx_import.facts import Fact
-from spmopt.frontends.onnx_import.rules import qualified, rule_of
 from spmopt.frontends.onnx_import.topology import describe, subgraphs
 
 _SHOWN = 8
@@ -49,9 +49,10 @@ def without_rule(
     for node in nodes:
         if facts is not None and not any(facts[n].live for n in node.output if n in facts):
             continue
-        name, size = qualified(node), 0 if facts is None else _bytes(node, facts)
+        name, size = rule_name(node), 0 if facts is None else _bytes(node, facts)
         whole += size
-        known = rule_of(node) is not None or gradient_steps(node)
+        known = rule_of(node) or gradient_steps(node)
+        known = known or composite_of(node, [bool(each) for each in node.output])
         if node.op_type == "Constant" or subgraphs(node) or known:
             continue
         found.setdefault(name, []).append(node)

@@ -10,34 +10,10 @@ import onnx
 
 from spmopt.core.graph import Attribute
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes, type_name
-from spmopt.graph import operators
-from spmopt.graph.operators.spec import OperatorSpec
 
 # Their result shape is known, whatever form the argument that asks for it takes.
 RESIZED = frozenset(("Resize", "Upsample"))
 SHAPED = frozenset(("Reshape", "Expand")) | RESIZED
-
-
-def qualified(node: onnx.NodeProto) -> str:
-    """Return what rules call the operator of a node: of another domain than ONNX's, with it."""
-    return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
-
-
-def rule_of(node: onnx.NodeProto) -> OperatorSpec | None:
-    """Return the rule of the operator of a node, or None if there is none."""
-    return operators.SPECS.find(qualified(node))
-
-
-def known_attributes(
-    node: onnx.NodeProto, inputs: Sequence[Fact | None], spec: OperatorSpec
-) -> dict[str, Attribute]:
-    """Return the attributes of a node, with those that are inputs and whose contents are known."""
-    found = plain_attributes(node_attributes(node))
-    for position, name in (spec.constants or {}).items():
-        fact = inputs[position] if position < len(inputs) else None
-        if fact is not None and fact.data is not None:
-            found |= plain_attributes({name: fact.data})
-    return found
 
 
 def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Attribute]:

@@ -109,6 +109,8 @@ class OperatorSpec:
         results. By default all are that of input 0.
     constants
         Inputs of ONNX that are attributes here, by position: ``{1: "shape"}``.
+    loose
+        Positions of constants whose contents need not be known: then they are operands.
     states
         Positions of inputs that are neither data nor trained (running statistics).
     training
@@ -138,6 +140,7 @@ class OperatorSpec:
     computes: Callable[[Shapes, Shapes, Attributes], str] | None = None
     result_types: Callable[[tuple[str, ...], Attributes], tuple[str, ...]] | None = None
     constants: Mapping[int, str] | None = None
+    loose: tuple[int, ...] = ()
     states: tuple[int, ...] = ()
     training: TrainingForm | None = None
     loss: bool = False

@@ -15,6 +15,8 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.graph.operators.attributes import text
 from spmopt.graph.operators.classes import filled_in, product_of
 from spmopt.graph.operators.computes import COMPUTES, Computes, gradient
+from spmopt.graph.operators.further_computes import FURTHER_COMPUTES
+from spmopt.graph.operators.further_shapes import FURTHER_SHAPES
 from spmopt.graph.operators.gradients import (
     FACTORS,
     GRADIENTS,
@@ -111,7 +113,7 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
     rule = _checked(table, _KEYS, where)
     if "refused" in rule:
         return (replace(_backward(name), refused=rule["refused"]),)
-    shapes = _named(rule.get("shapes", "same"), SHAPES, f"shapes of {where}")
+    shapes = _named(rule.get("shapes", "same"), SHAPES | FURTHER_SHAPES, f"shapes of {where}")
     spec = OperatorSpec(
         name=name,
         style=_named(rule.get("style", "pointwise"), _STYLES, f"style of {where}"),
@@ -120,7 +122,12 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         accumulates=rule.get("accumulates", False),
         computes=_computes(rule, where),
         result_types=_result_types(rule, where) if "element_type" in rule else None,
-        constants=dict(enumerate(rule["constants"], start=1)) if "constants" in rule else None,
+        constants=_constants(rule["constants"]) if "constants" in rule else None,
+        loose=tuple(
+            place
+            for place, name in enumerate(rule.get("constants", ()), start=1)
+            if name.endswith("?")
+        ),
         states=tuple(rule.get("states", ())),
         training=_training(rule["training"]) if "training" in rule else None,
         loss=rule.get("loss", False),
@@ -200,8 +207,13 @@ def _computes(rule: Mapping[str, Any], where: str) -> Computes:
     """Return a rule by its name, or the text that is there; by default that of broadcasting."""
     text: str = rule.get("computes", "elementwise")
     if "[" not in text:
-        return _named(text, COMPUTES, f"computes of {where}")
+        return _named(text, COMPUTES | FURTHER_COMPUTES, f"computes of {where}")
     return lambda inputs, outputs, attributes: text
+
+
+def _constants(names: Sequence[str]) -> dict[int, str]:
+    """Return the names of inputs from input 1 on; no name is that of an operand."""
+    return {place: name.rstrip("?") for place, name in enumerate(names, start=1) if name}
 
 
 def _training(table: Mapping[str, Any]) -> TrainingForm:

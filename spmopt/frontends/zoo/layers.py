@@ -63,6 +63,12 @@ class NetworkBuilder(GraphBuilder):
         scale_and_shift = [self.weight(f"{name}.{part}", features) for part in ("weight", "bias")]
         return self.layer("LayerNormalization", name, x, *scale_and_shift, axis=-1)
 
+    def group_norm(self, name: str, x: int, groups: int) -> int:
+        """Normalize each image over its pixels and the channels of a group."""
+        channels = (self.shape(x)[1],)
+        scale_and_shift = [self.weight(f"{name}.{part}", channels) for part in ("weight", "bias")]
+        return self.layer("GroupNormalization", name, x, *scale_and_shift, num_groups=groups)
+
     def root_mean_square_norm(self, name: str, x: int) -> int:
         """Divide by the root mean square over the last axis, and scale."""
         scale = self.weight(f"{name}.weight", self.shape(x)[-1:])

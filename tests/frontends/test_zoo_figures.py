@@ -16,7 +16,9 @@ from math import prod
 import pytest
 
 from spmopt.core.graph import Graph
+from spmopt.core.instance import TensorKind
 from spmopt.frontends import zoo
+from spmopt.graph.elements import with_element_type
 from spmopt.graph.statistics import parameters as whole_tables
 from spmopt.graph.training import training_graph
 
@@ -147,6 +149,20 @@ def test_macs_of_stable_diffusion() -> None:
     maps = ((64 * 64, 320, 5), (32 * 32, 640, 5), (16 * 16, 1280, 5), (8 * 8, 1280, 1))
     attention = sum(2 * count * pixels * (pixels + 77) * c for pixels, c, count in maps)
     assert macs(graph) - attention == 338_749_194_240 - 4 * normalized
+
+
+def test_decoding_reads_each_weight_and_the_cache_once() -> None:
+    # The model and 8191 tokens at two bytes, but for the rows of the embedding that are not read.
+    graph = with_element_type(zoo.network("llama3", sequence=1, past=8191), "bf16")
+    assert whole_tables(graph) == 8_030_261_248
+    kept = sum(
+        value.size_bytes
+        for value in graph.values
+        if value.kind is TensorKind.WEIGHT
+        or (value.kind is TensorKind.INPUT and ".cache." in value.name)
+    )
+    weights = 8_030_261_248 - (128_256 - 1) * 4096
+    assert kept == 2 * (weights + 32 * 2 * 8191 * 1024)
 
 
 def test_a_token_behind_a_cache_is_the_last_of_all_tokens() -> None:

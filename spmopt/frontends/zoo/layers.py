@@ -18,6 +18,10 @@ class NetworkBuilder(GraphBuilder):
         """Add any operator of one result."""
         return self.add(operator, operands, name=name, **attributes)
 
+    def looked_up(self, name: str, rows: int, width: int, table: int) -> int:
+        """Return ``rows`` rows of a table of ``table`` rows that is not read as a whole."""
+        return self.layer("Lookup", name, self.weight(f"{name}.rows", (rows, width)), table=table)
+
     def image(self, batch: int, size: int) -> int:
         """Add the network input: ``batch`` square RGB images, channels first."""
         return self.input("image", (batch, 3, size, size))

@@ -9,7 +9,8 @@ Three ways to run it. In training, and to score a text, all tokens are there at 
 the first pass over a prompt ("prefill"): keys and values of its tokens are results. ``past=N``
 adds tokens to N whose keys and values are network inputs; those of the new tokens are results, for
 the caller to put behind the others. The cache itself is read where it is: scores and means
-of old and new tokens are products of their own, of which only the scores are joined.
+of old and new tokens are products of their own, of which only the scores are joined. With a cache
+the rows of the embedding are looked up, while training, with its dense gradient, reads the table.
 """
 
 from __future__ import annotations
@@ -48,8 +49,12 @@ def llama(
 ) -> list[int]:
     """Build LLaMA; ``inner`` is the width of the gated layer, ``sizes`` are of the attention."""
     hidden, heads = sizes["hidden"], _heads(net, sequence, past, **sizes)
-    table = net.weight("embedding.weight", (vocabulary, hidden))
-    x = embed(net, "tokens", table, batch, sequence)
+    if past or cache:
+        rows = net.looked_up("tokens", batch * sequence, hidden, vocabulary)
+        x = net.reshape(rows, batch, sequence, hidden)
+    else:
+        table = net.weight("embedding.weight", (vocabulary, hidden))
+        x = embed(net, "tokens", table, batch, sequence)
     kept = list[int]()
     for index in range(layers):
         x, key_and_value = _attention(net, f"layer{index}.self", x, heads)

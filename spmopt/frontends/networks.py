@@ -12,6 +12,7 @@ from spmopt.core.filetypes import kind_of_file
 from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
 from spmopt.graph.elements import with_element_type
+from spmopt.graph.operators import register_operators
 from spmopt.graph.training import training_graph
 
 FILES = (".onnx", ".pt2")
@@ -31,6 +32,7 @@ def load_network(
     optimizer: str | None = None,
     dtype: str | None = None,
     assume_pointwise: bool = False,
+    operators: str | Path | None = None,
     warn: Callable[[str], None] = warn_on_stderr,
     **parameters: int,
 ) -> Graph:
@@ -49,7 +51,9 @@ def load_network(
     dtype
         Element type of all floating-point tensors; by default fp32, or those of the file.
     assume_pointwise
-        Take operators of a file that have no rule for point-wise, with a warning.
+        Take all operators of a file that have no rule for point-wise, with a warning.
+    operators
+        TOML file of rules of operators, or classes.
     warn
         Receives warnings.
     parameters
@@ -63,6 +67,8 @@ def load_network(
     """
     if optimizer is not None and not training:
         raise InputError(f"optimizer {optimizer} is for training; add training=True")
+    if operators is not None:
+        register_operators(operators)
     if str(name_or_path).lower().endswith(".pt2"):
         if assume_pointwise:
             raise InputError(f"assume_pointwise: {name_or_path} is a program of torch, not ONNX")

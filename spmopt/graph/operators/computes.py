@@ -98,9 +98,12 @@ def reduction(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
 
 
 def reduction_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Repeat dY along the axes that were reduced."""
+    """Repeat dY along the axes that were reduced; X and Y are read as they are, too."""
     every, rest = _reduced(outputs[0], inputs[0], attributes)
-    return f"y0[{every}] = x0[{rest}]"
+    more = (
+        f" * x{k}[{every if shape == outputs[0] else rest}]" for k, shape in enumerate(inputs) if k
+    )
+    return f"y0[{every}] = x0[{rest}]{''.join(more)}"
 
 
 def row_norm(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -143,6 +146,18 @@ def norm_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> st
             target = f"y{k}{own}" if len(each) == 1 < len(shape) and rest == own else None
             found.append(f"{target or _aligned(f'y{k}', each, shape)} += {read}")
     return "; ".join(found)
+
+
+def group_norm_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Of dY, X, scale and statistics: sums over each group, then dX; sums for scale and bias."""
+    x = "x0[n, g@c, *y] * x1[n, g@c, *y] * x3[n, g] * x4[n, g]"
+    parts = [
+        f"s[n, g] += {x} * x2[g@c]; y{k}[n, g@c, *y] = {x} * x2[g@c] * s[n, g]"
+        if each == inputs[0]
+        else f"y{k}[g@c] += {x}"
+        for k, each in enumerate(outputs)
+    ]
+    return "; ".join([*parts, "g < num_groups"])
 
 
 def concat(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -326,7 +341,9 @@ def _softmax(shape: Shape, attributes: Attributes) -> tuple[str, str, str, str]:
 def _reduced(shape: Shape, result: Shape, attributes: Attributes) -> tuple[str, str]:
     """Return the indices of what is reduced along ``axes``, and of the result."""
     every = _letters(len(shape))
-    gone = positions(integers(attributes, "axes", ()) or tuple(range(len(shape))), len(shape))
+    axes = integers(attributes, "axes", ())
+    nothing = not axes and integer(attributes, "noop_with_empty_axes", 0)
+    gone = () if nothing else positions(axes or tuple(range(len(shape))), len(shape))
     kept = len(result) == len(shape)
     rest = [
         "0" if axis in gone else letter
@@ -403,6 +420,7 @@ COMPUTES: dict[str, Computes] = {
         reduction_gradient,
         row_norm,
         norm_gradient,
+        group_norm_gradient,
         concat,
         concat_gradient,
         split_gradient,

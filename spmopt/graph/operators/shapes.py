@@ -48,8 +48,10 @@ def softmax(inputs: Shapes, attributes: Attributes) -> Shapes:
 def reduction(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Return input 0 without the axes that are reduced, or with 1 in their place (``keepdims``)."""
     shape = inputs[0]
-    axes = integers(attributes, "axes", ()) or tuple(range(len(shape)))
-    gone = positions(axes, len(shape))
+    axes = integers(attributes, "axes", ())
+    if not axes and integer(attributes, "noop_with_empty_axes", 0):
+        return (shape,)
+    gone = positions(axes or tuple(range(len(shape))), len(shape))
     if integer(attributes, "keepdims", 1):
         return (tuple(1 if axis in gone else size for axis, size in enumerate(shape)),)
     return (tuple(size for axis, size in enumerate(shape) if axis not in gone),)
@@ -160,6 +162,23 @@ def batch_norm_training(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Return Y, and the mean and inverse deviation of each channel."""
     channels = inputs[0][1:2]
     return (*batch_norm(inputs, attributes), channels, channels)
+
+
+def group_norm(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Return one result, of the shape of input 0; scale and bias have a figure for each channel."""
+    channels, groups = inputs[0][1:2], integer(attributes, "num_groups", 0)
+    expect_rank(inputs[0], 2, "input")
+    if any(shape != channels for shape in inputs[1:]):
+        raise InputError(f"scale and bias must have shape {channels}")
+    if groups < 1 or channels[0] % groups:
+        raise InputError(f"num_groups {groups} must divide {channels[0]} channels")
+    return (inputs[0],)
+
+
+def group_norm_training(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Return Y, and the mean and inverse deviation of each group of each sample."""
+    rows = (inputs[0][0], integer(attributes, "num_groups", 0))
+    return (*group_norm(inputs, attributes), rows, rows)
 
 
 def layer_norm(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -340,6 +359,7 @@ def masked(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 SHAPES: dict[str, ShapeRule | None] = {
     "given": None,
+    "stated": None,
     **{
         name: rule
         for name, rule in getmembers(sys.modules[__name__], isfunction)

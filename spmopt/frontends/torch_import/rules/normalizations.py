@@ -105,8 +105,11 @@ def group_norm(to: Emitter, call: Call) -> Found:
         for name, number in (("weight", 1), ("bias", 0))
     ]
     results = [result_of(each) for each in call.node.meta["val"]]
-    found = to.emit("GroupNormalizationTraining", [x, *affine], results, num_groups=call["group"])
-    return tuple(plain(each, to.shape(each)) for each in found)
+    kept = any(each is not None for each in call.results[1:])
+    operator = "GroupNormalizationTraining" if kept else "GroupNormalization"
+    results = results if kept else results[:1]
+    found = to.emit(operator, [x, *affine], results, num_groups=call["group"])
+    return (*(plain(each, to.shape(each)) for each in found), *[None] * (3 - len(found)))
 
 
 def group_norm_gradient(to: Emitter, call: Call) -> Found:

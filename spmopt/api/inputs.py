@@ -252,7 +252,7 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import load_machine, override, rate_kept
+    from spmopt.hardware.machines import load_machine, override
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.hardware.settings import BANK, require_units, split_banks
 
@@ -274,9 +274,9 @@ def machine(
     else:
         found = load_machine(str(base), changes)
     found = _with_banks(found, bank, given)
-    for warning in (disagreement(sources_of(found)), rate_kept(found, changes)):
-        if warning is not None:
-            callbacks.warn(warning)
+    mixed = disagreement(sources_of(found))
+    if mixed is not None:
+        callbacks.warn(mixed)
     return found
 
 
@@ -369,9 +369,10 @@ def _on(instance: Instance, machine: Machine | None, source: str) -> Instance:
         return instance
     before = instance.machine
     fixed: dict[str, tuple[object, object]] = {
+        "array": (before.array, machine.array),
         "throughput": (before.operations_per_s, machine.operations_per_s),
         "clock": (before.clock_hz, machine.clock_hz),
-        "array": (before.array, machine.array),
+        "types": (before.types, machine.types),
     }
     memory, why = before.memory, ", its cycles are fixed"
     if memory is not None and memory.banks is not None:

@@ -264,6 +264,7 @@ class Machine:
     leakage that of all else.
     ``types``: rates and energies of products of some element types, see :meth:`rate` and
     :meth:`mac_pj`; those of all others are ``operations_per_s`` and ``energy.mac_pj``.
+    ``costs``: the file that cycles and energies of operations are from, where one is given.
     ``memory`` is the scratchpad's technology, where one is named; another ``spm_bytes`` needs
     another, see :func:`spmopt.hardware.scratchpad.with_technology`.
     """
@@ -283,6 +284,7 @@ class Machine:
     source: str = ""
     banks: tuple[Bank, ...] = field(default=(), metadata={"group": "banks"})
     types: tuple[TypedFigures, ...] = field(default=(), metadata={"group": "types"})
+    costs: str = field(default="", metadata={"group": "costs"})
 
     def __post_init__(self) -> None:
         where = f"machine {self.name}"
@@ -338,7 +340,7 @@ class Machine:
     @property
     def has_own_energies(self) -> bool:
         """Whether operations say what their arithmetic takes, as MACs alone do not tell."""
-        return any(typed.mac_pj is not None for typed in self.types)
+        return bool(self.costs) or any(typed.mac_pj is not None for typed in self.types)
 
     @property
     def fastest(self) -> int:

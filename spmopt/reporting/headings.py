@@ -47,6 +47,8 @@ def describe(machine: Machine) -> str:
     if machine.array is not None:
         array = machine.array
         parts.append(f"{array.rows} x {array.columns} array ({array.dataflow})")
+    if machine.costs:
+        parts.append(f"cycles and energies of {machine.costs}")
     if machine.dma_setup_cycles:
         parts.append(f"{machine.dma_setup_cycles} cycles per DMA command")
     return f"{machine.name}: {', '.join(parts)}"

@@ -5,7 +5,7 @@ A CSV file has columns ``operation`` and ``cycles``, and may have ``mode``, ``sc
 the same fields, with ``dram_bytes`` an object. An empty field is what lowering says. Several rows
 of an operation are modes of it, in their order.
 
-Of ZigZag (https://github.com/KULeuven-MICAS/zigzag) a folder of ``*_complete.json``, or one of them:
+Of ZigZag (github.com/KULeuven-MICAS/zigzag) a folder of ``*_complete.json``, or one of these:
 cycles are ``latency.computation``, without loading and storing data, which schedules decide here;
 energy is the operational one and that of all memories but the last of each operand, which is its
 DRAM. It counts stalls for its DRAM as computation; :func:`read_costs` says how much stalls at all,

@@ -52,8 +52,8 @@ def without_rule(
         name, size = rule_name(node), 0 if facts is None else _bytes(node, facts)
         whole += size
         known = rule_of(node) or gradient_steps(node)
-        known = known or composite_of(node, [bool(each) for each in node.output])
-        if node.op_type == "Constant" or subgraphs(node) or known:
+        taken_apart = composite_of(node, [bool(each) for each in node.output])
+        if node.op_type == "Constant" or subgraphs(node) or known or taken_apart:
             continue
         found.setdefault(name, []).append(node)
         touched[name] = touched.get(name, 0) + size

@@ -126,6 +126,7 @@ class Emitter:
             element_type=fact.type_name,
             index=partial(self._operand, name),
             contents=fact.data,
+            live=fact.live,
             own=own,
         )
 

@@ -122,6 +122,7 @@ def gradients(
     batch: int | None = None,
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
+    operators: str | None = None,
     products_of_activations: bool = False,
     only: str | None = None,
     all_input_gradients: bool = False,
@@ -153,7 +154,7 @@ def gradients(
         One layer instead: X (M, K) times W (K, N).
     batch
         Batch size of all cores together; default: that of the network, 1 for a topology.
-    parameters, assume_pointwise
+    parameters, assume_pointwise, operators
         As for :func:`load`.
     products_of_activations
         Include a network's products of two activations (attention), whose gradients are both of
@@ -272,13 +273,7 @@ def _machine(
         machine = machine_of(configured, settings=settings)
         if "bandwidth" not in settings:
             notes.append(_of_bandwidth(config, machine, element_bytes))
-    array, rate = machine.array, _array_rate(machine, cores)
-    if "throughput" in settings and array is not None and cores == 1:
-        raise InputError(
-            f"throughput: has no effect, products take the cycles of the {array.rows} x "
-            f"{array.columns} array ({si(rate or 0, 'FLOP/s')}); change "
-            "--set array.rows=, array.columns= or --clock, or name a machine without an array"
-        )
+    rate = _array_rate(machine, cores)
     machine = scaled(machine, cores)
     if rate is not None and cores > 1 and rate != machine.operations_per_s:
         notes.append(

@@ -52,6 +52,10 @@ class GraphBuilder:
         """Say of what element type a value is, where its operator's rule does not."""
         self.values[value] = replace(self.values[value], element_type=element_type)
 
+    def set_kind(self, value: int, kind: TensorKind) -> None:
+        """Say what kind of tensor a value is, where that is no activation."""
+        self.values[value] = replace(self.values[value], kind=kind)
+
     def add(
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
     ) -> int:

@@ -48,7 +48,7 @@ def test_wrong_operands(
 
 
 def test_unknown_operator_names_the_fix() -> None:
-    with pytest.raises(InputError, match=r"Convolve.*--assume-pointwise"):
+    with pytest.raises(InputError, match=r"Convolve.*--operators"):
         operators.lookup("Convolve")
     with pytest.raises(InputError, match="did you mean Relu"):
         operators.lookup("ReLU")

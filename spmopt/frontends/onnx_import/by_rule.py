@@ -24,6 +24,11 @@ def rule_name(node: onnx.NodeProto) -> str:
     return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
 
 
+def rule_of(node: onnx.NodeProto) -> OperatorSpec | None:
+    """Return the rule of the operator of a node, or None if there is none."""
+    return operators.SPECS.find(rule_name(node))
+
+
 def composite_of(node: onnx.NodeProto, wanted: Sequence[bool]) -> Composite | None:
     """Return how the operator of a node is taken apart, if it is."""
     name = rule_name(node)

@@ -12,6 +12,7 @@ from spmopt.frontends.onnx_import.facts import Array, Fact
 from spmopt.frontends.onnx_import.network import ModelParts
 from spmopt.frontends.onnx_import.topology import describe
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.quantization import DEQUANTIZE
 
 
 class Constants:
@@ -26,6 +27,7 @@ class Constants:
         self._facts = facts
         self._producer = {name: node for node in network.nodes for name in node.output if name}
         self._roots: dict[str, frozenset[str]] = {}
+        self._wide: dict[str, bool] = {}
         read = {
             name
             for node in network.nodes
@@ -50,12 +52,24 @@ class Constants:
     def kept_node(self, name: str) -> onnx.NodeProto | None:
         """Return the node that must stay to produce the constant ``name``, or None to fold it."""
         node = self._producer.get(name)
+        if self._facts[name].elements > 1 and self._is_dequantized(name):
+            return node
         shared = any(
             self._readers[root] > 1 and self._facts[root].elements > 1
             for root in self.roots(name)
             if root != name
         )
         return node if shared and self._facts[name].data is None else None
+
+    def _is_dequantized(self, name: str) -> bool:
+        """Whether a constant comes from one that is stored in fewer bits."""
+        if name not in self._wide:
+            node = self._producer.get(name)
+            self._wide[name] = node is not None and (
+                node.op_type == DEQUANTIZE
+                or any(self._is_dequantized(source) for source in node.input if source)
+            )
+        return self._wide[name]
 
     def is_own(self, name: str) -> bool:
         """Return whether ``name`` is a weight that one node alone reads, once."""

@@ -124,6 +124,8 @@ class OperatorSpec:
         Positions of inputs that are left out where they are single numbers known beforehand.
     refused
         Why there is no rule, and what to do instead; nothing else holds then.
+    assumed
+        Class that a user gave it in place of a rule of its own: what it costs is an assumption.
     """
 
     name: str
@@ -145,3 +147,4 @@ class OperatorSpec:
     stated: bool = False
     scales: tuple[int, ...] = ()
     refused: str = ""
+    assumed: str = ""

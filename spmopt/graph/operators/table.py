@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from spmopt.core.elements import ELEMENT_TYPES, element_type, sum_type
 from spmopt.core.errors import InputError, unknown
 from spmopt.graph.operators.attributes import text
+from spmopt.graph.operators.classes import filled_in, product_of
 from spmopt.graph.operators.computes import COMPUTES, Computes, gradient
 from spmopt.graph.operators.further_computes import FURTHER_COMPUTES
 from spmopt.graph.operators.further_shapes import FURTHER_SHAPES
@@ -57,6 +58,8 @@ _KEYS = {
     "loss": bool,
     "scales": list,
     "refused": str,
+    "equation": str,
+    "operands": list,
     "accumulates": bool,
     "gradient": dict,
     "gradients": str | list,
@@ -75,13 +78,24 @@ def read_operators(source: Traversable) -> tuple[OperatorSpec, ...]:
     InputError
         It cannot be read, or a rule has a key or a value that no rule has.
     """
+    tables = read_tables(source)
+    return tuple(spec for name, table in tables.items() for spec in operators_of(name, table))
+
+
+def read_tables(source: Traversable) -> dict[str, object]:
+    """Read the tables of a TOML file of operators, by the names of these.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
     try:
-        tables = tomllib.loads(source.read_text(encoding="utf-8"))
+        return tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"operators {source}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"operators {source}: not TOML: {error}") from None
-    return tuple(spec for name, table in tables.items() for spec in operators_of(name, table))
 
 
 def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
@@ -93,6 +107,9 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         A key or a value that no rule has.
     """
     where = f"operator {name}"
+    assumed = str(table.get("class", "")) if isinstance(table, Mapping) else ""
+    if isinstance(table, Mapping) and "class" in table:
+        table = filled_in(table, where)
     rule = _checked(table, _KEYS, where)
     if "refused" in rule:
         return (replace(_backward(name), refused=rule["refused"]),)
@@ -116,7 +133,10 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         loss=rule.get("loss", False),
         stated=rule.get("shapes") == "stated",
         scales=tuple(rule.get("scales", ())),
+        assumed=assumed,
     )
+    if "equation" in rule:
+        return (product_of(spec, rule, where),)
     if "product" not in rule:
         return _with_gradients(spec, rule, where)
     product = _named(rule["product"], PRODUCTS, f"product of {where}")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from formulations.residency.cells import Cells, changed
+from spmopt.core.operands import FIGURES
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
-_BY_STEP = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")
 _BY_ACCESS = ("tensor", "kind", "passes", "stationary", "live_after")
 
 
@@ -49,7 +49,7 @@ class StepWindow:
         return replace(
             line,
             chosen=line.chosen.take(steps),
-            **{name: getattr(line, name)[steps] for name in _BY_STEP},
+            **{name: getattr(line, name)[steps] for name in FIGURES},
             **{name: getattr(line, name)[accesses] for name in _BY_ACCESS},
             step=line.step[accesses] - self.first,
             first=line.first[self.first : self.last + 1] - accesses.start,

@@ -326,16 +326,12 @@ class Listed:
     def unavoidable(self, pieces: int) -> Floats:
         """Return (n,) what all pieces cost whatever is resident: accesses of the SPM, and MACs."""
         objective = self.objective
-        if not (objective.spm_read_byte or objective.spm_write_byte or objective.mac):
+        if not objective.weighs_modes:
             return np.zeros(self.count)
         first, later = self._of_all(
             "unavoidable",
             pieces,
-            lambda mode: float(
-                objective.spm_read_byte * mode.spm_read_bytes
-                + objective.spm_write_byte * mode.spm_write_bytes
-                + objective.mac * mode.macs
-            ),
+            lambda mode: float(objective.of_modes(*mode.unchanging)),
         )
         total: Floats = first if pieces == 1 else first + (pieces - 1) * later
         return total

@@ -139,12 +139,9 @@ class WholeProblem:
     @property
     def constant(self) -> Fraction:
         """What every schedule costs, in the objective's units."""
-        line, objective = self.line, self.objective
-        return (
-            objective.spm_read_byte * int(line.spm_read_bytes.sum())
-            + objective.spm_write_byte * int(line.spm_write_bytes.sum())
-            + objective.mac * int(line.macs.sum())
-        )
+        line = self.line
+        of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+        return self.objective.of_modes(*(int(column.sum()) for column in of_modes))
 
     def price(self, weight: Fraction) -> float:
         """Return one of the objective's weights in the model's units."""

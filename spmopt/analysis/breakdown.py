@@ -82,7 +82,7 @@ class Breakdown(Spending):
     @property
     def compute_utilization(self) -> Reals:
         """Operations over what the machine could do in the time (Eq. 4.3)."""
-        return _ratio(self.flop, self.time_s) / self.machine.operations_per_s
+        return _ratio(self.flop, self.time_s) / self.machine.fastest
 
     @property
     def flop_per_byte(self) -> Reals:

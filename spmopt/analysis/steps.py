@@ -24,12 +24,12 @@ Reals = NDArray[np.float64]
 
 def ridge_point(machine: Machine) -> float:
     """Return operations per byte at which computing takes as long as moving (Eq. 3.2)."""
-    return machine.operations_per_s / machine.dram_bytes_per_s
+    return machine.fastest / machine.dram_bytes_per_s
 
 
 def attainable(machine: Machine, intensity: Reals) -> Reals:
     """Return operations per second at so many operations per byte, at most (Eq. 5.1)."""
-    return np.minimum(intensity * float(machine.dram_bytes_per_s), float(machine.operations_per_s))
+    return np.minimum(intensity * float(machine.dram_bytes_per_s), float(machine.fastest))
 
 
 def bound_words(machine: Machine, intensity: Reals) -> NDArray[np.object_]:

@@ -273,13 +273,7 @@ def _machine(
         machine = machine_of(configured, settings=settings)
         if "bandwidth" not in settings:
             notes.append(_of_bandwidth(config, machine, element_bytes))
-    array, rate = machine.array, _array_rate(machine, cores)
-    if "throughput" in settings and array is not None and cores == 1:
-        raise InputError(
-            f"throughput: has no effect, products take the cycles of the {array.rows} x "
-            f"{array.columns} array ({si(rate or 0, 'FLOP/s')}); change "
-            "--set array.rows=, array.columns= or --clock, or name a machine without an array"
-        )
+    rate = _array_rate(machine, cores)
     machine = scaled(machine, cores)
     if rate is not None and cores > 1 and rate != machine.operations_per_s:
         notes.append(

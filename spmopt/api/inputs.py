@@ -258,7 +258,7 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import load_machine, override, rate_kept
+    from spmopt.hardware.machines import load_machine, override
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.hardware.settings import BANK, require_units, split_banks
 
@@ -280,9 +280,9 @@ def machine(
     else:
         found = load_machine(str(base), changes)
     found = _with_banks(found, bank, given)
-    for warning in (disagreement(sources_of(found)), rate_kept(found, changes)):
-        if warning is not None:
-            callbacks.warn(warning)
+    mixed = disagreement(sources_of(found))
+    if mixed is not None:
+        callbacks.warn(mixed)
     return found
 
 
@@ -307,6 +307,7 @@ def lower(
     *,
     lowering: str | None = None,
     fold: bool = True,
+    costs: str | Path | None = None,
     callbacks: Callbacks = QUIET,
 ) -> Instance:
     """Lower a workload for a machine: fix sizes, cycles and the order of operations.
@@ -325,8 +326,11 @@ def lower(
     fold
         With lowering tiled, compute what follows from constants before an inference, and fold batch
         normalization into the weights of the product before it.
+    costs
+        Cycles, bytes and energy of operations from your own simulator: CSV or JSON file, or folder
+        of ZigZag's results; what it lacks is lowered as ever. Nothing is computed in pieces then.
     callbacks
-        Receive progress.
+        Receive progress and warnings.
 
     Returns
     -------
@@ -346,12 +350,36 @@ def lower(
     if workload.instance is not None:
         for option in given_of_lowering(lowering, fold):
             raise already_lowered(option, workload.source)
-        return _on(workload.instance, machine, workload.source)
+        found = _on(workload.instance, machine, workload.source)
+        return found if costs is None else _at_costs(found, Path(costs), callbacks)
     assert workload.graph is not None
     callbacks.progress("lowering", None)
     on = _default_machine() if machine is None else machine
     found = lower_listed(workload.graph, on, lowering=named(lowering, fold=fold))
-    return replace(found, name=workload.title, source=workload.source)
+    found = replace(found, name=workload.title, source=workload.source)
+    return found if costs is None else _at_costs(found, Path(costs), callbacks)
+
+
+def _at_costs(instance: Instance, path: Path, callbacks: Callbacks) -> Instance:
+    """Return ``instance`` at the costs of a file, and say what that lacks."""
+    from spmopt.core.costs import with_costs
+    from spmopt.io.costs import read_costs
+
+    costs = read_costs(path, callbacks.warn)
+    if instance.machine.banks:
+        raise InputError("costs: which bank an operation uses is in no such file; leave banks out")
+    found, lacking = with_costs(instance, costs, path.name)
+    if lacking:
+        operations = found.operations
+        all_cycles = sum(operation.modes[0].compute_cycles for operation in operations)
+        theirs = sum(o.modes[0].compute_cycles for o in operations if o.name in {*lacking})
+        share = 100 * theirs / max(all_cycles, 1)
+        shown = ", ".join(lacking[:3]) + ", ..." * (len(lacking) > 3)
+        callbacks.warn(
+            f"costs {path}: {len(lacking)} of {len(operations)} operations are not in it and take "
+            f"those of the built-in model, {share:.3g} % of all cycles: {shown}"
+        )
+    return found
 
 
 def given_of_lowering(lowering: str | None, fold: bool) -> list[str]:
@@ -375,9 +403,11 @@ def _on(instance: Instance, machine: Machine | None, source: str) -> Instance:
         return instance
     before = instance.machine
     fixed: dict[str, tuple[object, object]] = {
+        "array": (before.array, machine.array),
         "throughput": (before.operations_per_s, machine.operations_per_s),
         "clock": (before.clock_hz, machine.clock_hz),
-        "array": (before.array, machine.array),
+        "types": (before.types, machine.types),
+        "costs": (before.costs, machine.costs),
     }
     memory, why = before.memory, ", its cycles are fixed"
     if memory is not None and memory.banks is not None:

@@ -29,7 +29,7 @@ from spmopt.api.inputs import (
 from spmopt.api.inputs import machine as machine_of
 from spmopt.api.scheduling import require_limits
 from spmopt.api.shown import Drawing, Shown
-from spmopt.core.errors import InputError, unknown
+from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
     from spmopt.core.machine import Machine
@@ -277,7 +277,6 @@ def sweep(
     from spmopt.experiments.executors import processors
     from spmopt.experiments.queue import TaskQueue
     from spmopt.experiments.store import RowTable
-    from spmopt.hardware.machines import rate_kept
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.sweeps.rows import SweepColumns
     from spmopt.sweeps.run import Sweep, run_sweeps
@@ -326,9 +325,6 @@ def sweep(
     table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
     count, left = len(part.keys(table)), ""
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))
-    given_first = {key: values[0] for key, values in axes.items()}
-    rates = (rate_kept(case.machine, given_first) for case in cases)
-    doubts = dict.fromkeys(text for text in (mixed, next(filter(None, rates), None)) if text)
     queue = TaskQueue(
         processors() if jobs is None else jobs,
         scheduler_address,
@@ -336,8 +332,8 @@ def sweep(
         report=callbacks.note,
     )
     try:
-        for doubt in doubts:
-            callbacks.warn(doubt)
+        if mixed is not None:
+            callbacks.warn(mixed)
         with queue:
             ended = run_sweeps([part], table, queue, report=callbacks.progress, warn=callbacks.warn)
         if not ended.complete:
@@ -368,13 +364,12 @@ def _spelled(key: str, value: Any) -> tuple[str, Any]:
 
 def _axes(given: Mapping[str, Axis | bool | None]) -> dict[str, tuple[Setting, ...]]:
     """Return values of machine settings in base units, each once."""
-    from spmopt.hardware.settings import KINDS
+    from spmopt.hardware.settings import require_setting
     from spmopt.sweeps.axes import setting_axis
 
     found = {}
     for key, axis in given.items():
-        if key not in KINDS:
-            raise unknown("machine setting", key, KINDS)
+        require_setting(key)
         if axis is not None:
             parts = [axis] if isinstance(axis, str | int) else axis
             values = (

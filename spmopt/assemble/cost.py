@@ -128,11 +128,8 @@ class PlanCost:
 
 def unavoidable(objective: Objective, line: Timeline) -> Fraction:
     """Return the part of the objective that no plan in this order and these modes changes."""
-    return (
-        objective.spm_read_byte * int(line.spm_read_bytes.sum())
-        + objective.spm_write_byte * int(line.spm_write_bytes.sum())
-        + objective.mac * int(line.macs.sum())
-    )
+    of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    return objective.of_modes(*(int(column.sum()) for column in of_modes))
 
 
 def plan_value(

@@ -43,6 +43,7 @@ _FLAGS = {
 }
 _METAVARS = {
     "cover": "FILE",
+    "costs": "FILE",
     "settings": "KEY=VALUE",
     "parameters": "NAME=N",
     "bank": "SIZE:TECHNOLOGY[:PORTS]",

@@ -13,7 +13,7 @@ from spmopt.api.inputs import is_stored
 from spmopt.core.errors import InputError, unknown
 
 NAME = "spmopt.toml"
-_FILES = ("machine", "technology", "space", "cfg", "cover")
+_FILES = ("machine", "technology", "space", "cfg", "cover", "costs")
 """Options that may name a file, from the folder of the project file."""
 
 
@@ -24,7 +24,7 @@ def sources(context: Context, values: dict[str, Any]) -> tuple[list[str], list[s
     """
     by = {name: getattr(context.get_parameter_source(name), "name", "") for name in values}
     used = [name for name, source in by.items() if source == "DEFAULT_MAP"]
-    named = {name: value for name, value in values.items() if name != "cover"}
+    named = {name: value for name, value in values.items() if name not in ("cover", "costs")}
     if any(is_stored(value) for value in named.values() if isinstance(value, str)):
         context.default_map = None
         plain = {each.name: each.get_default(context) for each in context.command.params}
@@ -101,5 +101,9 @@ def _options(command: Any) -> dict[str, str]:
 
 
 def _placed(key: str, value: Any, folder: Path) -> Any:
-    is_file = key in _FILES and isinstance(value, str) and value.endswith((".toml", ".cfg"))
+    is_file = (
+        key in _FILES
+        and isinstance(value, str)
+        and value.endswith((".toml", ".cfg", ".csv", ".json"))
+    )
     return str(folder / value) if is_file else value

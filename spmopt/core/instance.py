@@ -140,6 +140,7 @@ def _require_small_totals(instance: Instance) -> None:
         "bytes of scratchpad read": most["spm_read_bytes"],
         "bytes of scratchpad written": most["spm_write_bytes"],
         "multiplications": most["macs"],
+        "picojoules of operations": most["own_picojoules"],
     }
     for what, total in totals.items():
         if total > LARGEST:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import inf
 from typing import overload
 
+from spmopt.core.elements import element_type
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 from spmopt.core.units import require_small
@@ -96,11 +97,16 @@ def _check_banks(where: str, banks: Sequence[Bank], spm_bytes: int, page_bytes: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystolicArray:
-    """Dimensions of a systolic array; ``dataflow`` is ``os``, ``ws`` or ``is``."""
+    """Dimensions of a systolic array; ``dataflow`` is ``os``, ``ws`` or ``is``.
+
+    ``reuse``: operands of products are read from the scratchpad as often as the array needs them
+    (:mod:`spmopt.graph.array_accesses`), not once.
+    """
 
     rows: int
     columns: int
     dataflow: str = "os"
+    reuse: bool = field(default=False, metadata={"group": "reuse"})
 
     def operations_per_s(self, clock_hz: int) -> int:
         """Return the multiplications and additions a second with all of it at work."""
@@ -130,6 +136,35 @@ class Energy:
 
     def __post_init__(self) -> None:
         _require_figures("energy", self, ENERGY_FIGURES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedFigures:
+    """What products of one element type take; None is what those of any type take.
+
+    Attributes
+    ----------
+    element_type
+        A name of :mod:`spmopt.core.elements`.
+    operations_per_s
+        Multiplications and additions a second.
+    mac_pj
+        Energy of a multiply-accumulate.
+    """
+
+    element_type: str
+    operations_per_s: int | None = None
+    mac_pj: float | None = None
+
+    def __post_init__(self) -> None:
+        where = f"element type {element_type(self.element_type).name}"
+        _require_counts(where, self, ("operations_per_s",))
+        _require_figures(where, self, ("mac_pj",))
+
+    def times(self, count: int) -> TypedFigures:
+        """Return the figures of ``count`` engines."""
+        rate = self.operations_per_s
+        return self if rate is None else replace(self, operations_per_s=count * rate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +262,9 @@ class Machine:
     ``banks``: memories that make up the scratchpad, none for a uniform one. They have its energy
     to read, write and leak each; what ``energy`` says of reads and writes is then 0, and its
     leakage that of all else.
+    ``types``: rates and energies of products of some element types, see :meth:`rate` and
+    :meth:`mac_pj`; those of all others are ``operations_per_s`` and ``energy.mac_pj``.
+    ``costs``: the file that cycles and energies of operations are from, where one is given.
     ``memory`` is the scratchpad's technology, where one is named; another ``spm_bytes`` needs
     another, see :func:`spmopt.hardware.scratchpad.with_technology`.
     """
@@ -245,12 +283,17 @@ class Machine:
     memory: SpmTechnology | None = None
     source: str = ""
     banks: tuple[Bank, ...] = field(default=(), metadata={"group": "banks"})
+    types: tuple[TypedFigures, ...] = field(default=(), metadata={"group": "types"})
+    costs: str = field(default="", metadata={"group": "costs"})
 
     def __post_init__(self) -> None:
         where = f"machine {self.name}"
         counts = ("page_bytes", "spm_bytes", "dram_bytes_per_s", "clock_hz", "operations_per_s")
         _require_counts(where, self, counts)
         _require_counts(where, self, ("dma_setup_cycles",), least=0)
+        names = [typed.element_type for typed in self.types]
+        if len(set(names)) < len(names):
+            raise InputError(f"{where}: figures of an element type stand twice; give each once")
         if self.spm_bytes < self.page_bytes:
             raise InputError(
                 f"{where}: SPM of {self.spm_bytes} bytes is smaller than one page "
@@ -258,6 +301,11 @@ class Machine:
             )
         if self.banks:
             _check_banks(where, self.banks, self.spm_bytes, self.page_bytes)
+            if self.array is not None and self.array.reuse:
+                raise InputError(
+                    f"{where}: array.reuse: which bank the array reads again is not modeled; "
+                    "leave it or the banks out"
+                )
             if self.memory is not None:
                 raise InputError(
                     f"{where}: its banks have technologies of their own; name no other"
@@ -278,6 +326,35 @@ class Machine:
     def features(self) -> frozenset[str]:
         """Those of its fields in :data:`FEATURES` that are not empty."""
         return frozenset(name for name in FEATURES.values() if getattr(self, name))
+
+    def rate(self, element_type: str | None) -> int:
+        """Return the operations a second of products of a type; None: of no known one."""
+        found = self._typed(element_type, "operations_per_s")
+        return self.operations_per_s if found is None else int(found)
+
+    def mac_pj(self, element_type: str | None) -> float:
+        """Return the energy of a multiply-accumulate of a type; None: of no known one."""
+        found = self._typed(element_type, "mac_pj")
+        return self.energy.mac_pj if found is None else found
+
+    @property
+    def has_own_energies(self) -> bool:
+        """Whether operations say what their arithmetic takes, as MACs alone do not tell."""
+        return bool(self.costs) or any(typed.mac_pj is not None for typed in self.types)
+
+    @property
+    def fastest(self) -> int:
+        """Operations a second of the fastest type."""
+        rates = (typed.operations_per_s or 0 for typed in self.types)
+        return max(self.operations_per_s, *rates)
+
+    def _typed(self, element_type: str | None, figure: str) -> float | None:
+        """Return a figure of a type; of an unsigned integer that has none the signed one's."""
+        own = {typed.element_type: getattr(typed, figure) for typed in self.types}
+        found: float | None = own.get(element_type or "")
+        if found is None and element_type is not None and element_type.startswith("uint"):
+            found = own.get(element_type[1:])
+        return found
 
     @property
     def bytes_per_cycle(self) -> Fraction:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:  # it loads numpy
 
 _PICO = Fraction(1, 10**12)
 _EXCESS = "costs {} more than"
-WEIGHTS = ("cycle", "dram_in_byte", "dram_out_byte", "spm_read_byte", "spm_write_byte", "mac")
+WEIGHTS = (
+    *("cycle", "dram_in_byte", "dram_out_byte", "spm_read_byte", "spm_write_byte", "mac"),
+    "own_picojoule",
+)
 """Names of the weights of events that every machine has."""
 BANK_WEIGHTS = ("bank_read_byte", "bank_write_byte")
 """Names of the weights of events in each bank."""
@@ -48,6 +51,8 @@ class Objective:
         Of a byte that an operation reads from the scratchpad, and writes to it.
     mac
         Of a multiply-accumulate.
+    own_picojoule
+        Of a picojoule that an operation spends by itself, see :class:`~spmopt.core.Mode`.
     bank_read_byte, bank_write_byte
         Of a byte that each bank reads or writes, whoever asks for it; none for a uniform
         scratchpad.
@@ -67,6 +72,7 @@ class Objective:
     spm_read_byte: Fraction = Fraction(0)
     spm_write_byte: Fraction = Fraction(0)
     mac: Fraction = Fraction(0)
+    own_picojoule: Fraction = field(default=Fraction(0), metadata={"group": "own energy"})
     bank_read_byte: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
     bank_write_byte: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
 
@@ -75,6 +81,26 @@ class Objective:
         """All weights, those of banks last."""
         own = (getattr(self, name) for name in WEIGHTS)
         return (*own, *self.bank_read_byte, *self.bank_write_byte)
+
+    def of_modes(self, read: int, written: int, macs: int, own_picojoules: int) -> Fraction:
+        """Return what operations cost beside time and transfers, which no residency changes.
+
+        Parameters
+        ----------
+        read, written
+            Bytes that they read from the scratchpad and write to it.
+        """
+        return (
+            self.spm_read_byte * read
+            + self.spm_write_byte * written
+            + self.mac * macs
+            + self.own_picojoule * own_picojoules
+        )
+
+    @property
+    def weighs_modes(self) -> bool:
+        """Whether :meth:`of_modes` can be more than 0."""
+        return any((self.spm_read_byte, self.spm_write_byte, self.mac, self.own_picojoule))
 
     @property
     def weighted(self) -> frozenset[str]:
@@ -129,7 +155,8 @@ def energy_objective(machine: Machine) -> Objective:
         dram_out_byte=dram + read,
         spm_read_byte=read,
         spm_write_byte=write,
-        mac=_exact(energy.mac_pj) * _PICO,
+        mac=Fraction(0) if machine.has_own_energies else _exact(energy.mac_pj) * _PICO,
+        own_picojoule=_PICO if machine.has_own_energies else Fraction(0),
         bank_read_byte=tuple(_exact(bank.read_pj_per_byte) * _PICO for bank in banks),
         bank_write_byte=tuple(_exact(bank.write_pj_per_byte) * _PICO for bank in banks),
     )

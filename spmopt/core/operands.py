@@ -14,7 +14,10 @@ from spmopt.core.operation import Mode, Operation
 from spmopt.core.table import Bools, Ints
 
 READ, WRITE, UPDATE = 0, 1, 2
-FIGURES = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")
+FIGURES = (
+    *("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes"),
+    "own_picojoules",
+)
 """Figures of a mode."""
 
 
@@ -24,7 +27,7 @@ class ModeTable:
 
     Attributes
     ----------
-    figures : (5, k)
+    figures : (6, k)
         Of each mode, named by :data:`FIGURES`.
     first : (k,)
         Where the operands of each mode begin.

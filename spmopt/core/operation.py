@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spmopt.core.errors import InputError
 from spmopt.core.units import require_small
@@ -31,7 +31,10 @@ STATIONARY = Operand(stationary=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """One way to run an operation; ``operands`` follow ``Operation.tensors``."""
+    """One way to run an operation; ``operands`` follow ``Operation.tensors``.
+
+    ``own_picojoules`` is energy that no count of bytes, cycles or ``macs`` gives.
+    """
 
     compute_cycles: int
     operands: tuple[Operand, ...]
@@ -39,12 +42,18 @@ class Mode:
     macs: int = 0
     spm_read_bytes: int = 0
     spm_write_bytes: int = 0
+    own_picojoules: int = field(default=0, metadata={"group": "own energy"})
+
+    @property
+    def unchanging(self) -> tuple[int, int, int, int]:
+        """What it spends whatever is resident: bytes read and written, macs, picojoules."""
+        return self.spm_read_bytes, self.spm_write_bytes, self.macs, self.own_picojoules
 
     def __post_init__(self) -> None:
         counts = (self.compute_cycles, self.scratch_bytes, self.macs)
-        spm = (self.spm_read_bytes, self.spm_write_bytes)
+        spm = (self.spm_read_bytes, self.spm_write_bytes, self.own_picojoules)
         if min(*counts, *spm) < 0:
-            raise InputError("mode: cycles, bytes and macs must not be negative")
+            raise InputError("mode: cycles, bytes, macs and energy must not be negative")
         require_small("mode", "a number of cycles, bytes or macs", max(*counts, *spm))
 
 

@@ -153,6 +153,7 @@ class Totals:
     peak_spm_bytes: int
     dma_commands: int | None = None
     dma_descriptors: int | None = None
+    own_picojoules: int = field(default=0, metadata={"group": "own energy"})
     moved_bytes: int = field(default=0, metadata={"group": "banks"})
     bank_read_bytes: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
     bank_write_bytes: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})

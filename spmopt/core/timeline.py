@@ -36,7 +36,7 @@ class Timeline:
     ----------
     chosen : (n,)
         What each step runs (mode -1 in a relaxed timeline).
-    compute_cycles, scratch_bytes, macs, spm_read_bytes, spm_write_bytes : (n,)
+    compute_cycles, scratch_bytes, macs, spm_read_bytes, spm_write_bytes, own_picojoules : (n,)
         Of the step's mode.
     first : (n + 1,)
         Accesses of step ``i`` are ``first[i]:first[i + 1]``.
@@ -60,6 +60,7 @@ class Timeline:
     macs: Ints
     spm_read_bytes: Ints
     spm_write_bytes: Ints
+    own_picojoules: Ints
     first: Ints
     step: Ints
     tensor: Ints

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from spmopt.core.elements import ElementKind, element_type
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.graph.operators.spec import Gemm
 
 
-def compute_cycles(machine: Machine, operations: int, gemm: Gemm | None) -> int:
+def compute_cycles(
+    machine: Machine, operations: int, gemm: Gemm | None, of_type: str | None = None
+) -> int:
     """Cycles on ``machine``, rounded up: by throughput, or by the array for a matrix product.
+
+    Products of an element type that has a rate of its own take so much more or less than those of
+    others: on an array its cycles times the rate of the array over that of the type.
 
     Parameters
     ----------
@@ -15,10 +23,33 @@ def compute_cycles(machine: Machine, operations: int, gemm: Gemm | None) -> int:
         Multiplications and additions, counted separately.
     gemm
         The matrix product, where the operation is one.
+    of_type
+        Element type of the product, see :func:`product_type`; None: any.
     """
-    if gemm is not None and machine.array is not None:
-        return systolic_cycles(machine.array, gemm)
-    return -(-operations * machine.clock_hz // machine.operations_per_s)
+    if gemm is None:
+        return _ceil(operations * machine.clock_hz, machine.operations_per_s)
+    rate = machine.rate(of_type)
+    if machine.array is None:
+        return _ceil(operations * machine.clock_hz, rate)
+    cycles = systolic_cycles(machine.array, gemm)
+    if rate == machine.operations_per_s:
+        return cycles
+    return _ceil(cycles * machine.array.operations_per_s(machine.clock_hz), rate)
+
+
+def product_type(gemm: Gemm, input_types: Sequence[str]) -> str:
+    """Return the element type of a product, that of its widest factor.
+
+    Of factors that are as wide a floating-point one decides, then the first. What is added to the
+    product (a bias) does not count: it is of the type of sums.
+
+    Parameters
+    ----------
+    input_types
+        Of all inputs of the operation, in the positions that ``gemm`` names.
+    """
+    factors = [element_type(input_types[place]) for place in (*gemm.a, *gemm.b)]
+    return max(factors, key=lambda each: (each.bits, each.kind is ElementKind.FLOAT)).name
 
 
 def access_cycles(machine: Machine, read_bytes: int, write_bytes: int) -> int:

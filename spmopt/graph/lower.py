@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from spmopt.core.elements import element_type, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import Instance, Tensor, TensorKind
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.operation import STREAMED, Mode, Operand, Operation
 from spmopt.core.order import hazards
 from spmopt.graph import operators
+from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
-from spmopt.graph.cycles import access_cycles, compute_cycles
+from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Gemm, OperatorSpec, Shape, Style
@@ -48,8 +50,11 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> In
     Compute cycles: see :mod:`spmopt.graph.cycles`; where the machine names the banks of its
     scratchpad, no fewer than these need to deliver ``spm_read_bytes`` and to accept
     ``spm_write_bytes``: a step cannot end before. ``macs`` are those of matrix products;
-    point-wise work counts in cycles only. ``spm_read_bytes`` are the bytes of the operands read,
-    once a pass; ``spm_write_bytes`` those of the results.
+    point-wise work counts in cycles only. Where the machine has energies of MACs by element type,
+    those of an operation are ``own_picojoules``. ``spm_read_bytes`` are the bytes of the operands
+    read, once a pass, ``spm_write_bytes`` those of the results; where ``array.reuse`` is set,
+    factors of products as often as the array reads them, and partial sums
+    (:mod:`~spmopt.graph.array_accesses`).
 
     Raises
     ------
@@ -109,6 +114,7 @@ class Lowering:
             for node in self.nodes
         ]
         self._modes: dict[object, Mode] = {}
+        self._product_types = [self._product_type(node, spec) for node, spec in kept]
 
     def instance(self) -> Instance:
         """Return the instance."""
@@ -139,6 +145,13 @@ class Lowering:
         """Return the shapes of inputs and outputs."""
         return self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
 
+    def _product_type(self, node: Node, spec: OperatorSpec) -> str | None:
+        """Return the element type of a matrix product where the machine tells types apart."""
+        if spec.gemm is None or not self.machine.types:
+            return None
+        gemm = spec.gemm(*self.shapes(node), node.attributes)
+        return product_type(gemm, [self.graph.values[v].element_type for v in node.inputs])
+
     def mode(
         self,
         at: int,
@@ -157,7 +170,9 @@ class Lowering:
         places = tuple(map(tensors.index, tensors)) if len(tensors) <= _FEW else tensors
         bytes_of = tuple([sizes[tensor] for tensor in tensors])
         worked = worked or shapes
-        key = (node.operator, tuple(node.attributes.items()), shapes, worked, places, bytes_of)
+        of_type = self._product_types[at]
+        alike = (node.operator, tuple(node.attributes.items()), of_type)
+        key = (alike, shapes, worked, places, bytes_of)
         mode = self._modes.get(key)
         if mode is None:
             mode = self._modes[key] = self._new_mode(at, used, shapes, sizes, worked)
@@ -182,16 +197,23 @@ class Lowering:
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
         operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
-        read = sum(sizes[t] * o.passes for t, o in zip(reads, operands, strict=False))
-        written = sum(sizes[t] for t in writes)
-        cycles = compute_cycles(machine, work, gemm)
+        once = {t: sizes[t] * o.passes for t, o in zip(reads, operands, strict=False)}
+        read, written = sum(once.values()), sum(sizes[t] for t in writes)
+        if gemm is not None and machine.array is not None and machine.array.reuse:
+            again, partial = self._accessed_again(at, used, gemm, machine.array, once)
+            read, written = read + again + partial, written + partial
+        of_type = self._product_types[at]
+        macs = 0 if gemm is None else gemm.macs
+        own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0
+        cycles = compute_cycles(machine, work, gemm, of_type)
         return Mode(
             compute_cycles=max(cycles, access_cycles(machine, read, written)),
             operands=operands,
             scratch_bytes=tiling.scratch_bytes,
-            macs=0 if gemm is None else gemm.macs,
+            macs=macs,
             spm_read_bytes=read,
             spm_write_bytes=written,
+            own_picojoules=own,
         )
 
     def _tiled(
@@ -223,6 +245,27 @@ class Lowering:
             return Tiling(operands={}, scratch_bytes=min(once, budget))
         buffers = min(sum({**pages, **lines}.values()), budget)
         return Tiling(operands=dict.fromkeys(rows, _TWICE), scratch_bytes=buffers)
+
+    def _accessed_again(
+        self, at: int, used: Used, gemm: Gemm, array: SystolicArray, once: Mapping[int, int]
+    ) -> tuple[int, int]:
+        """Return bytes of factors that the array reads beyond ``once``, and of partial sums.
+
+        Each factor is read no less than once a pass. Partial sums are of the type of sums.
+        """
+        accesses = array_accesses(array, gemm)
+        types = [self.graph.values[value].type for value in self.nodes[at].inputs]
+        roles = gemm.roles(used.inputs, used.outputs)
+        again = 0
+        for tensors, places, elements in (
+            (roles[0], gemm.a, accesses.a),
+            (roles[1], gemm.b, accesses.b),
+        ):
+            widest = max((types[place] for place in places), key=lambda each: each.bits)
+            known = sum(once[tensor] for tensor in dict.fromkeys(tensors))
+            again += max(0, widest.bytes_of(elements) - known)
+        summed = element_type(sum_type(product_type(gemm, [each.name for each in types])))
+        return again, summed.bytes_of(accesses.partial)
 
     def _nest(self, at: int, shapes: tuple[Shapes, Shapes]) -> LoopNest:
         """Return what an operation computes; nothing where that is not known."""

@@ -116,7 +116,7 @@ def energy_report(totals: Totals, machine: Machine) -> EnergyReport:
         dram_j=float(from_dram * totals.dram_in_bytes + to_dram * totals.dram_out_bytes),
         spm_read_j=float(read + weight.spm_read_byte * totals.dram_out_bytes),
         spm_write_j=float(write + weight.spm_write_byte * totals.dram_in_bytes),
-        mac_j=float(totals.value(weight.only("mac"))),
+        mac_j=float(totals.value(weight.only("mac", "own_picojoule"))),
         leakage_j=float(totals.value(weight.only("cycle"))),
         area=area_report(machine),
     )

@@ -19,6 +19,7 @@ from spmopt.hardware.settings import (
     OF_BANKS,
     OF_TECHNOLOGY,
     SCRATCHPAD,
+    TYPED,
     Setting,
     Settings,
     from_folder,
@@ -39,7 +40,7 @@ def _machine(name: str, found: object) -> Machine:
     if isinstance(given, Machine):
         return given if given.name == name else replace(given, name=name)
     if isinstance(given, Mapping):
-        own = _flat(dict(given), "", name)
+        own = _untyped(_flat(dict(given), "", name))
     elif isinstance(given, str | PathLike):
         own = _own(str(given))
     else:
@@ -93,24 +94,36 @@ def _read(own: dict[str, Setting], name: str) -> Machine:
     """Return the machine of its own settings, and of defaults for the others."""
     _require_apart(own, own, f"machine {name}")
     settings = _merged(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
-    if "throughput" in own or not {"array.rows", "array.columns", "clock"} <= own.keys():
-        return from_settings(settings, f"machine {name}")
-    machine = from_settings(settings | {"throughput": 1}, f"machine {name}")
-    assert machine.array is not None
-    return replace(machine, operations_per_s=machine.array.operations_per_s(machine.clock_hz))
+    if "throughput" in own:
+        return _require_one_rate(from_settings(settings, f"machine {name}"), f"machine {name}")
+    if {"array.rows", "array.columns", "clock"} <= own.keys():
+        return _at_rate_of_array(from_settings(settings | {"throughput": 1}, f"machine {name}"))
+    return from_settings({**_slowest(own, name), **settings}, f"machine {name}")
+
+
+def _slowest(own: Settings, name: str) -> dict[str, Setting]:
+    """Return as throughput the slowest of those of types: all other work is no faster."""
+    kind, where = Dimension.OPERATIONS_PER_S, f"machine {name}"
+    rates = [
+        parse_quantity(str(value), kind, f"{where}: {key}")
+        for key, value in own.items()
+        if key.startswith("throughput.")
+    ]
+    return {"throughput": min(rates)} if rates else {}
 
 
 def override(machine: Machine, overrides: Settings) -> Machine:
     """Return ``machine`` with some of its settings replaced, as the command line does.
 
-    A rate that is that of the machine's own array follows the array and the clock, unless
-    ``overrides`` give one. Banks take the place of the scratchpad, whatever it was: a leakage that
-    the machine had without banks is taken for its scratchpad's.
+    With an array, the rate follows it and the clock wherever ``overrides`` change these. Banks take
+    the place of the scratchpad, whatever it was: a leakage that the machine had without banks is
+    taken for its scratchpad's.
 
     Raises
     ------
     InputError
-        A setting that cannot be used; the size of a scratchpad that banks make up.
+        A setting that cannot be used; the size of a scratchpad that banks make up; a throughput
+        that is not that of the array (:class:`RateError`).
     """
     if not overrides:
         return machine
@@ -129,35 +142,38 @@ def override(machine: Machine, overrides: Settings) -> Machine:
     if any(key.startswith("array.") for key in overrides):
         settings.setdefault("array.dataflow", "os")
     changed = from_settings(settings, "machine option")
-    if "throughput" not in overrides:
-        changed = _at_rate_of_array(machine, changed)
-    return replace(changed, banks=banks) if banks else changed
+    if "throughput" in overrides:
+        _require_one_rate(changed, "machine option")
+    elif _array_rate(changed) != _array_rate(machine):
+        changed = _at_rate_of_array(changed)
+    return replace(changed, banks=banks, costs=machine.costs)
 
 
-def _at_rate_of_array(base: Machine, changed: Machine) -> Machine:
-    """``changed``, as fast as its array where ``base`` is, and its array or clock another."""
-    array, clock = changed.array, changed.clock_hz
-    if array is None or base.array is None or not base.has_rate_of_array:
-        return changed
-    if array.operations_per_s(clock) == base.array.operations_per_s(base.clock_hz):
-        return changed
-    return replace(changed, operations_per_s=array.operations_per_s(clock))
+class RateError(InputError):
+    """A machine whose throughput is not what its array does."""
 
 
-def rate_kept(machine: Machine, overrides: Settings) -> str | None:
-    """What is to be warned of where ``overrides`` gave ``machine`` an array of another rate.
-
-    None where it is the array's, or where they say the rate too.
-    """
+def _require_one_rate(machine: Machine, where: str) -> Machine:
+    """Return ``machine`` if its throughput is that of its array, up to rounding."""
     array = machine.array
-    given = any(key in overrides for key in ("array.rows", "array.columns"))
-    if array is None or not given or "throughput" in overrides or machine.has_rate_of_array:
-        return None
+    if array is None or machine.has_rate_of_array:
+        return machine
     own = si(array.operations_per_s(machine.clock_hz), "FLOP/s")
-    return (
-        f"throughput stays {si(machine.operations_per_s, 'FLOP/s')}, which machine {machine.name} "
-        f"gives: its array of {array.rows} x {array.columns} does {own}; give throughput too"
+    raise RateError(
+        f"{where}: throughput is {si(machine.operations_per_s, 'FLOP/s')}, but the array of "
+        f"{array.rows} x {array.columns} does {own} at {si(machine.clock_hz, 'Hz')}; "
+        "leave throughput out, or change one of them"
     )
+
+
+def _array_rate(machine: Machine) -> int | None:
+    return None if machine.array is None else machine.array.operations_per_s(machine.clock_hz)
+
+
+def _at_rate_of_array(machine: Machine) -> Machine:
+    """Return ``machine``, as fast as its array if it has one."""
+    rate = _array_rate(machine)
+    return machine if rate is None else replace(machine, operations_per_s=rate)
 
 
 def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:
@@ -205,7 +221,7 @@ def _own(name_or_path: str) -> dict[str, Setting]:
 
 def _settings(source: Traversable, where: str) -> dict[str, Setting]:
     """Return a TOML file as flat settings; a bare number is no quantity: 25 may mean 25 GB/s."""
-    found = _flat(read_toml(source, f"machine {where}"), "", where)
+    found = _untyped(_flat(read_toml(source, f"machine {where}"), "", where))
     for key, value in found.items():
         kind, bare = KINDS.get(key), type(value) in (int, float)
         if isinstance(kind, Dimension) and bare:
@@ -213,11 +229,20 @@ def _settings(source: Traversable, where: str) -> dict[str, Setting]:
     return found
 
 
+def _untyped(settings: dict[str, Setting]) -> dict[str, Setting]:
+    """Return settings in which ``default`` of a table of types, or else fp32, is that of all."""
+    for key in TYPED:
+        for name in ("default", "fp32"):
+            if key not in settings and f"{key}.{name}" in settings:
+                settings[key] = settings.pop(f"{key}.{name}")
+    return settings
+
+
 def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setting]:
     settings: dict[str, Setting] = {}
     for key, value in tables.items():
-        if isinstance(value, dict) and not prefix:
-            settings |= _flat(value, f"{key}.", where)
+        if isinstance(value, dict) and (not prefix or prefix + key in TYPED):
+            settings |= _flat(value, f"{prefix}{key}.", where)
         elif prefix + key == BANK:
             settings[key] = _banks(value, where)
         elif isinstance(value, str | int | float):

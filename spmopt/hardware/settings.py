@@ -14,13 +14,15 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from spmopt.core.errors import InputError
+from spmopt.core.elements import ELEMENT_TYPES, ElementKind
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import (
     Area,
     Bank,
     Energy,
     Machine,
     SystolicArray,
+    TypedFigures,
 )
 from spmopt.core.units import Dimension, parse_quantity, si, size
 from spmopt.hardware.reader import Reader
@@ -138,6 +140,8 @@ _OWN: Mapping[str, tuple[str, Kind]] = {
 _RECORDS: Mapping[str, type] = {"array": SystolicArray, "energy": Energy, "area": Area}
 _TABLES = {table: get_type_hints(record) for table, record in _RECORDS.items()}
 """Records of a machine that are tables of settings: the kind of each field."""
+_OPTIONAL = ("reuse",)
+"""Fields of tables that are said only where they are not the default."""
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """What a technology says, and a machine that names one does not."""
 OF_BANKS = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte")
@@ -147,7 +151,9 @@ SCRATCHPAD = ("spm", "technology", "banks")
 _DOTTED: Mapping[str, Kind] = {
     f"{table}.{field}": kind for table, kinds in _TABLES.items() for field, kind in kinds.items()
 }
-KINDS: Mapping[str, Kind] = {
+TYPED: Mapping[str, str] = {"throughput": "operations_per_s", "energy.mac_pj": "mac_pj"}
+"""Settings that products of an element type may have of their own, and the figure of each."""
+UNTYPED: Mapping[str, Kind] = {
     **{key: kind for key, (_, kind) in _OWN.items()},
     **_DOTTED,
     "technology": str,
@@ -155,6 +161,33 @@ KINDS: Mapping[str, Kind] = {
     BANK: str,
 }
 """Kind of every setting: a quantity of a dimension, a count, a number, a text or a switch."""
+KINDS: Mapping[str, Kind] = {
+    **UNTYPED,
+    **{
+        f"{key}.{each.name}": UNTYPED[key]
+        for key in TYPED
+        for each in ELEMENT_TYPES.values()
+        if each.kind in (ElementKind.FLOAT, ElementKind.INTEGER)
+    },
+}
+"""The same, and what products of each element type may have of their own."""
+
+
+def require_setting(key: str, where: str = "") -> None:
+    """Refuse what is no setting of a machine; ``where`` begins the error.
+
+    Raises
+    ------
+    InputError
+        With the nearest there is.
+    """
+    if key in KINDS:
+        return
+    lead = f"{where}: " if where else ""
+    base, _, name = key.rpartition(".")
+    if base in TYPED:
+        raise InputError(f"{lead}{key}: {unknown('element type', name, ELEMENT_TYPES)}")
+    raise InputError(f"{lead}{unknown('machine setting', key, UNTYPED)}")
 
 
 def from_settings(settings: Settings, where: str) -> Machine:
@@ -170,7 +203,8 @@ def from_settings(settings: Settings, where: str) -> Machine:
         figures for that size.
     """
     read = Reader(settings, where)
-    read.require_known(KINDS, "machine setting")
+    for key in settings:
+        require_setting(key, where)
     if BANK in settings:
         return _with_banks(settings, where)
     return _with_memory(read, _bare(read))
@@ -196,11 +230,23 @@ def _bare(read: Reader) -> Machine:
         if table != "array" or any(key.startswith("array.") for key in read.table)
     }
     own: dict[str, Any] = {field: read.setting(key, kind) for key, (field, kind) in _OWN.items()}
-    return Machine(**own, **records)
+    return Machine(**own, **records, types=_types(read))
+
+
+def _types(read: Reader) -> tuple[TypedFigures, ...]:
+    """Return the figures of element types, in the order of their names."""
+    figures: dict[str, dict[str, Any]] = {}
+    for key, figure in TYPED.items():
+        for name in ELEMENT_TYPES:
+            if f"{key}.{name}" in read.table:
+                value = read.setting(f"{key}.{name}", UNTYPED[key])
+                figures.setdefault(name, {})[figure] = value
+    return tuple(TypedFigures(element_type=name, **figures[name]) for name in sorted(figures))
 
 
 def _record(read: Reader, table: str, fields: Iterable[str]) -> object:
-    found = {field: read.setting(f"{table}.{field}", _TABLES[table][field]) for field in fields}
+    given = [f for f in fields if f"{table}.{f}" in read.table or f not in _OPTIONAL]
+    found = {field: read.setting(f"{table}.{field}", _TABLES[table][field]) for field in given}
     try:
         return _RECORDS[table](**found)
     except InputError as error:
@@ -228,7 +274,12 @@ def to_settings(machine: Machine) -> dict[str, Setting]:
     settings: dict[str, Setting] = {k: getattr(machine, field) for k, (field, _) in _OWN.items()}
     for key in _DOTTED:
         if machine.array is not None or not key.startswith("array."):
-            settings[key] = attrgetter(key)(machine)
+            value = attrgetter(key)(machine)
+            if value or key.rpartition(".")[2] not in _OPTIONAL:
+                settings[key] = value
+    for typed in machine.types:
+        own = {f"{key}.{typed.element_type}": getattr(typed, f) for key, f in TYPED.items()}
+        settings |= {key: value for key, value in own.items() if value is not None}
     if machine.banks:
         left_out = ("spm", *OF_BANKS)
         own = {key: value for key, value in settings.items() if key not in left_out}

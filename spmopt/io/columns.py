@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields, make_dataclass
+from dataclasses import field, fields, make_dataclass
 from operator import attrgetter
 from types import GenericAlias
 from typing import Any, get_type_hints
@@ -13,10 +13,16 @@ from spmopt.io.codec import Json
 
 
 def columns_of(record: type, *, without: str = "") -> dict[str, Any]:
-    """Return the types of the columns of many records, by field."""
-    hints = get_type_hints(record)
-    names = [f.name for f in fields(record) if f.name != without]
-    return {name: GenericAlias(list, hints[name]) for name in names}
+    """Return the types of the columns of many records, by field.
+
+    Those of a ``group`` may be left out: where all records have the default, which is false or 0.
+    """
+    hints, found = get_type_hints(record), dict[str, Any]()
+    for each in (f for f in fields(record) if f.name != without):
+        kind = GenericAlias(list, hints[each.name])
+        optional: Any = field(default_factory=list, metadata=each.metadata)
+        found[each.name] = (kind, optional) if "group" in each.metadata else kind
+    return found
 
 
 def document_of(title: str, /, **types: Any) -> Any:
@@ -31,9 +37,11 @@ def document_of(title: str, /, **types: Any) -> Any:
 
 
 def columns(kind: Any, records: Sequence[object], without: Collection[str] = ()) -> Json:
-    """Return the columns of ``kind``, a list each."""
-    names = [f.name for f in fields(kind) if f.name not in without]
-    return {name: list(map(attrgetter(name), records)) for name in names}
+    """Return the columns of ``kind``, a list each; one that may be left out if it says anything."""
+    named = [f for f in fields(kind) if f.name not in without]
+    found = {f.name: list(map(attrgetter(f.name), records)) for f in named}
+    optional = [f.name for f in named if "group" in f.metadata]
+    return {k: each for k, each in found.items() if k not in optional or any(each)}
 
 
 def rows(columns: Any, where: str) -> list[Json]:
@@ -44,7 +52,8 @@ def rows(columns: Any, where: str) -> list[Json]:
     InputError
         Columns of different lengths.
     """
-    names = [f.name for f in fields(columns)]
+    said = fields(columns)
+    names = [f.name for f in said if "group" not in f.metadata or getattr(columns, f.name)]
     lists = [getattr(columns, name) for name in names]
     if len(set(map(len, lists))) > 1:
         raise InputError(f"{where}: columns differ in length")

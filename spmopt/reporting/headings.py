@@ -41,14 +41,23 @@ def describe(machine: Machine) -> str:
         f"SPM {_scratchpad(machine)}",
         _bandwidth(machine),
         si(machine.operations_per_s, "FLOP/s"),
+        *_rates(machine),
         si(machine.clock_hz, "Hz"),
     ]
     if machine.array is not None:
         array = machine.array
         parts.append(f"{array.rows} x {array.columns} array ({array.dataflow})")
+    if machine.costs:
+        parts.append(f"cycles and energies of {machine.costs}")
     if machine.dma_setup_cycles:
         parts.append(f"{machine.dma_setup_cycles} cycles per DMA command")
     return f"{machine.name}: {', '.join(parts)}"
+
+
+def _rates(machine: Machine) -> list[str]:
+    """Return the rates of element types that have their own."""
+    rated = ((each.element_type, each.operations_per_s) for each in machine.types)
+    return [f"{name} {si(rate, 'OP/s')}" for name, rate in rated if rate is not None]
 
 
 def technology_name(machine: Machine) -> str:

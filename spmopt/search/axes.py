@@ -12,6 +12,7 @@ from spmopt.core.units import Dimension
 from spmopt.hardware.settings import (
     BANK,
     KINDS,
+    UNTYPED,
     Kind,
     Setting,
     join_banks,
@@ -31,7 +32,8 @@ _KINDS: Mapping[str, Kind] = {
     **{key: kind for key, kind in KINDS.items() if key not in _FIXED},
 }
 FIELDS = tuple(_KINDS)
-_RANGE = ("low", "high", "step", "log")
+RANGE = frozenset(("low", "high", "step", "log"))
+"""Entries of a table that is a range."""
 _FEW = 3
 """So many values or more at equal distances are a range."""
 
@@ -108,7 +110,8 @@ def read_axis(key: str, given: object, where: str) -> SpaceAxis:
         the file.
     """
     if key not in FIELDS:
-        raise InputError(f"{where}: {unknown('field of a space', key, FIELDS)}")
+        known = [name for name in FIELDS if name in (*BESIDE, *UNTYPED)]
+        raise InputError(f"{where}: {unknown('field of a space', key, known)}")
     what = f"{where}: {key}"
     if isinstance(given, Mapping):
         return _range(key, given, what)
@@ -158,8 +161,8 @@ def _of_values(key: str, values: tuple[Setting, ...]) -> SpaceAxis:
 
 def _range(key: str, given: Mapping[str, object], what: str) -> SpaceAxis:
     for name in given:
-        if name not in _RANGE:
-            raise InputError(f"{what}: {unknown('entry of a range', name, _RANGE)}")
+        if name not in RANGE:
+            raise InputError(f"{what}: {unknown('entry of a range', name, RANGE)}")
     for name in ("low", "high"):
         if name not in given:
             raise InputError(f"{what}: a range needs low and high; {name} is missing")

@@ -53,7 +53,10 @@ class Candidate:
         machine, cores = override(base, settings), int(values.get("cores", 1))
         batch = int(values["batch"]) if "batch" in values else None
         rate = machine.operations_per_s * cores
-        return Candidate(machine=replace(machine, operations_per_s=rate), cores=cores, batch=batch)
+        machine = replace(machine, operations_per_s=rate)
+        if machine.array is None:
+            machine = replace(machine, types=tuple(each.times(cores) for each in machine.types))
+        return Candidate(machine=machine, cores=cores, batch=batch)
 
     @property
     def mac_units(self) -> int:

@@ -11,7 +11,7 @@ from spmopt.hardware.scratchpad import disagreement, sources_of
 from spmopt.hardware.settings import BANK, Setting, read_banks, split_banks
 from spmopt.hardware.technologies import load_technology
 from spmopt.search.candidate import Candidate
-from spmopt.search.figures import HAVE_AREA, STATIC, needs, static_figures
+from spmopt.search.figures import STATIC, needs, static_figures
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 
@@ -29,12 +29,6 @@ def cautions(setup: Setup) -> Iterator[str]:
             "bandwidth costs nothing in this search, so that none but the highest can lead; give "
             "it a price, as area.mm2_per_gbps = 0.1 in [space], or gbps = 0.1 in [cost] and the "
             "objective cost"
-        )
-    if _is_array_without_area(setup):
-        yield (
-            "the size of the array does not change the area in this search: throughput / 2 / clock "
-            "are more units than it has; change throughput with it, or leave it out where the "
-            "machine has the rate of its array"
         )
     if setup.energy_aside:
         yield (
@@ -102,20 +96,6 @@ def _is_bandwidth_free(setup: Setup) -> bool:
     names = setup.objectives
     weighed = len(names) > 1 and "time_s" in names and {*names} <= {"time_s", *STATIC}
     return weighed and _is_idle(setup.space, "bandwidth", names)
-
-
-def _is_array_without_area(setup: Setup) -> bool:
-    """Return whether area counts, and its units are of a rate beyond the array, whatever its size.
-
-    Units are the larger of rows x columns and throughput / 2 / clock, see
-    :attr:`~spmopt.core.machine.Machine.mac_units`.
-    """
-    space = setup.space
-    priced = {*setup.names, *(space.cost if "cost" in setup.names else ())}
-    if priced.isdisjoint(("pes", *HAVE_AREA)):
-        return False
-    sides = [axis.key for axis in space.axes if axis.key in ("array.rows", "array.columns")]
-    return bool(sides) and all(_is_idle(space, key, ("pes",)) for key in sides)
 
 
 def _is_idle(space: Space, key: str, names: tuple[str, ...]) -> bool:

@@ -72,6 +72,7 @@ class Least:
     spm_read_bytes: int
     spm_write_bytes: int
     macs: int
+    own_picojoules: int
     energy_j: Fraction = Fraction(0)
 
     def spent(self, machine: Machine) -> Spent:
@@ -92,6 +93,7 @@ class Least:
             + (joules.spm_read_byte + read) * self.spm_read_bytes
             + (joules.spm_write_byte + write) * self.spm_write_bytes
             + joules.mac * self.macs
+            + joules.own_picojoule * self.own_picojoules
         )
         return Spent(
             time_s=cycles / machine.clock_hz,
@@ -124,6 +126,7 @@ def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
         spm_read_bytes=int(line.spm_read_bytes.sum()),
         spm_write_bytes=int(line.spm_write_bytes.sum()),
         macs=int(line.macs.sum()),
+        own_picojoules=int(line.own_picojoules.sum()),
     )
 
 
@@ -156,6 +159,7 @@ def least_of_covers(instance: Instance, listing: Listing) -> Least:
         spm_read_bytes=least(lambda mode: mode.spm_read_bytes),
         spm_write_bytes=least(lambda mode: mode.spm_write_bytes),
         macs=least(lambda mode: mode.macs),
+        own_picojoules=least(lambda mode: mode.own_picojoules),
     )
 
 

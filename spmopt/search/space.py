@@ -13,10 +13,18 @@ from typing import Any
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.units import Dimension, parse_quantity
-from spmopt.hardware.machines import load_machine
-from spmopt.hardware.settings import BANK, KINDS, Setting, from_folder, from_settings, to_settings
+from spmopt.hardware.machines import RateError, load_machine
+from spmopt.hardware.settings import (
+    BANK,
+    KINDS,
+    TYPED,
+    Setting,
+    from_folder,
+    from_settings,
+    to_settings,
+)
 from spmopt.hardware.technologies import load_technology
-from spmopt.search.axes import SpaceAxis, read_axis
+from spmopt.search.axes import RANGE, SpaceAxis, read_axis
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import (
     STATIC,
@@ -233,12 +241,21 @@ def _require_settings(
 ) -> None:
     """Raise unless some ends of the settings go together, whatever their order; say which do not.
 
-    What is said is of every end of a setting with the others at their first values.
+    What is said is of every end of a setting with the others at their first values. A throughput
+    that is not that of the array is wrong wherever it stands: to pass over such points is to
+    search another space than is asked for.
     """
-    keys = [axis.key for axis in axes]
+    keys, known = [axis.key for axis in axes], False
+    rated = "throughput" in {*keys, *alone}
     for ends in islice(product(*(axis.ends for axis in axes)), _MOST):
-        if _error(machine, {**alone, **dict(zip(keys, ends, strict=True))}) is None:
-            return
+        wrong = _error(machine, {**alone, **dict(zip(keys, ends, strict=True))})
+        if rated and isinstance(wrong, RateError):
+            raise InputError(f"{where}: throughput: {wrong}")
+        known |= wrong is None
+        if known and not rated:
+            break
+    if known:
+        return
     first = {**alone, **{axis.key: axis.ends[0] for axis in axes}}
     for axis in axes:
         errors = [_error(machine, {**first, axis.key: end}) for end in axis.ends]
@@ -307,7 +324,10 @@ def _flat(table: Mapping[str, object]) -> dict[str, object]:
     """Name fields as a whole; those of an array or of energies may be in a table of their own."""
     found: dict[str, object] = {}
     for key, value in table.items():
-        nested = isinstance(value, dict) and key in ("array", "energy", "area")
+        tables = ("array", "energy", "area")
+        nested = isinstance(value, dict) and (
+            key in tables or (key in TYPED and RANGE.isdisjoint(value))
+        )
         own = value if nested and isinstance(value, dict) else {}
         found |= {f"{key}.{name}": each for name, each in own.items()} if nested else {key: value}
     return found

@@ -161,6 +161,7 @@ def scaled(machine: Machine, cores: int) -> Machine:
         spm_bytes=cores * machine.spm_bytes,
         dram_bytes_per_s=cores * machine.dram_bytes_per_s,
         operations_per_s=cores * machine.operations_per_s,
+        types=tuple(typed.times(cores) for typed in machine.types),
         energy=replace(energy, leakage_w=cores * energy.leakage_w),
         area=replace(machine.area, engine_mm2=cores * machine.area.engine_mm2),
         memory=None if machine.memory is None else machine.memory.times(cores),

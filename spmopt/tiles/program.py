@@ -220,6 +220,7 @@ class PassProgram:
             macs=self.macs,
             spm_read_bytes=self.moved_bytes(without=Access.WRITE),
             spm_write_bytes=self.moved_bytes(without=Access.READ),
+            own_picojoules=nothing,
             first=self.first,
             step=self.operation,
             tensor=tensor,

@@ -96,9 +96,6 @@ def bound(instance: Instance, certificate: Certificate, holds_for: str = "") -> 
         total = all_paths(line, prices, never_resident(instance) if holds_for else ())
     total += sum(map(mul, prices.cycle, line.compute_cycles.tolist()))
     total -= sum(map(mul, prices.hold.tolist(), room.tolist()))
-    fixed: Fraction = (
-        objective.spm_read_byte * sum(line.spm_read_bytes.tolist())
-        + objective.spm_write_byte * sum(line.spm_write_bytes.tolist())
-        + objective.mac * sum(line.macs.tolist())
-    )
+    of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    fixed = objective.of_modes(*(sum(column.tolist()) for column in of_modes))
     return Fraction(total) / (1 << certificate.bits) + fixed

@@ -188,12 +188,7 @@ class CoverPath:
         modes, objective = self.listing.operations[at].modes.get(pieces), self.objective
         return sum(
             (
-                count
-                * (
-                    objective.spm_read_byte * mode.spm_read_bytes
-                    + objective.spm_write_byte * mode.spm_write_bytes
-                    + objective.mac * mode.macs
-                )
+                count * objective.of_modes(*mode.unchanging)
                 for mode, count in ([(modes.first, 1), (modes.later, pieces - 1)] if modes else [])
             ),
             Fraction(0),

@@ -125,7 +125,6 @@ class _Segment(Pricing):
         page, count = machine.page_bytes, self.counts[number]
         rate, clock = machine.dram_bytes_per_s, machine.clock_hz
         free, cycles = list[int](), list[int]()
-        beside = objective.spm_read_byte or objective.spm_write_byte or objective.mac
         for operation in self.listing.operations[self.segment.begin : self.segment.end]:
             modes = operation.modes[self.pieces]
             first = int(number == 0)
@@ -133,13 +132,8 @@ class _Segment(Pricing):
             scratch = sum(n * machine.pages(mode.scratch_bytes) * page for mode, n in both)
             free.append(count * machine.spm_pages * page - scratch)
             cycles.append(sum(n * mode.compute_cycles for mode, n in both))
-            for mode, n in both if beside else ():
-                always = (
-                    objective.spm_read_byte * mode.spm_read_bytes
-                    + objective.spm_write_byte * mode.spm_write_bytes
-                    + objective.mac * mode.macs
-                )
-                self.total += n * self._weight(always)
+            for mode, n in both if objective.weighs_modes else ():
+                self.total += n * self._weight(objective.of_modes(*mode.unchanging))
         every, zero = np.ones((1, self.steps), bool), np.zeros((1, self.steps), object)
         time = self.several(every, None, np.array([cycles], object))[0]
         cost = np.full((3, self.steps), -1)

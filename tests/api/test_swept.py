@@ -85,9 +85,9 @@ def test_rows_without_a_schedule(tmp_path: Path) -> None:
 
 
 def test_a_warning_is_of_the_line_that_called() -> None:
-    array: dict[str, str | int | float | bool] = {"array.rows": 8, "array.columns": 8}
-    with pytest.warns(UserWarning, match="throughput stays") as raised:
-        spmopt.machine("rtx2080ti", settings=array)
+    mixed = ["3MB:deepnvm-sram", "4MiB:nvsim-stt"]
+    with pytest.warns(UserWarning, match="sources") as raised:
+        spmopt.machine("rtx2080ti", bank=mixed)
     assert raised[0].filename == __file__
 
 

@@ -1,15 +1,13 @@
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import spmopt
 from spmopt.core.errors import InputError
 from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, SystolicArray
-from spmopt.hardware.machines import load_machine, names, override
-from spmopt.hardware.settings import KINDS, Setting, from_settings, to_settings
+from spmopt.hardware.machines import RateError, load_machine, names, override
+from spmopt.hardware.settings import UNTYPED, Setting, from_settings, to_settings
 
 # name: SPM bytes, DRAM bytes/s, operations/s (Tsai, table 5.2; Kim et al., table 3).
 PUBLISHED = {
@@ -78,7 +76,9 @@ def test_every_key_can_be_overridden() -> None:
         "area.source": "you",
     }
     array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
-    assert {*OVERRIDES, *nested, *array, "technology", "banks", "bank"} == set(KINDS)
+    assert {*OVERRIDES, *nested, *array, "array.reuse", "technology", "banks", "bank"} == set(
+        UNTYPED
+    )
     machine = load_machine("a100", {**nested, **array})
     assert machine.energy == Energy(**dict.fromkeys(ENERGY_FIGURES, 2.5), source="me")
     assert machine.area == Area(**dict.fromkeys(AREA_FIGURES, 1.5), source="you")
@@ -165,7 +165,7 @@ def test_unknown_names() -> None:
         ({"clock": "500MHz"}, 2 * 45 * 45 * 500 * 10**6),
         ({"clock": "500MHz", "array.columns": 90}, 2 * 45 * 90 * 500 * 10**6),
         ({"array.dataflow": "ws", "spm": "2MB"}, 4_050 * 10**9),
-        ({"array.rows": 16, "throughput": "4.05TFLOP/s"}, 4_050 * 10**9),
+        ({"array.rows": 16, "throughput": "1.44TFLOP/s"}, 1_440 * 10**9),
     ],
 )
 def test_the_rate_of_an_array_follows_it(given: dict[str, Setting], rate: int) -> None:
@@ -174,16 +174,13 @@ def test_the_rate_of_an_array_follows_it(given: dict[str, Setting], rate: int) -
     assert override(load_machine("small-npu"), given) == machine
 
 
-def test_a_rate_apart_from_the_array_stays() -> None:
+def test_a_rounded_rate_stays_until_array_or_clock_are_others() -> None:
     base = load_machine("small-npu")
-    other = replace(base, operations_per_s=2 * base.operations_per_s)
-    assert override(other, {"array.rows": 16}).operations_per_s == other.operations_per_s
-    # That of a data sheet is rounded, and stays until array or clock are others.
     rounded = replace(base, operations_per_s=4_049_999 * 10**6)
     assert override(rounded, {"array.rows": 45, "spm": "2MB"}).operations_per_s == 4_049_999 * 10**6
     assert override(rounded, {"array.rows": 90}).operations_per_s == 2 * 90 * 45 * 10**9
     gpu = load_machine("rtx2080ti", {"array.rows": 8, "array.columns": 8})
-    assert gpu.operations_per_s == load_machine("rtx2080ti").operations_per_s
+    assert gpu.operations_per_s == 2 * 8 * 8 * gpu.clock_hz
 
 
 @pytest.mark.parametrize(
@@ -204,27 +201,12 @@ def test_a_rounded_rate_follows_the_array(side: int, mhz: int, rate: int, follow
     base = load_machine("small-npu")
     base = replace(base, array=array, clock_hz=clock, operations_per_s=rate)
     assert base.has_rate_of_array == follows
-    changed = override(base, {"array.rows": 8})
-    assert changed.operations_per_s == (2 * 8 * side * clock if follows else rate)
-
-
-def test_a_rate_that_stays_is_warned_of() -> None:
-    said: list[str] = []
-    callbacks = spmopt.Callbacks(warn=said.append)
-    array: dict[str, Setting] = {"array.rows": 64, "array.columns": 64}
-    spmopt.machine("rtx2080ti", settings=array, callbacks=callbacks)
-    (line,) = said
-    assert line.startswith("throughput stays 13.45 TFLOP/s, which machine rtx2080ti gives: its ")
-    assert "array of 64 x 64 does 12.66 TFLOP/s" in line
-    said.clear()
-    spmopt.machine("rtx2080ti", settings=array, throughput="1TFLOP/s", callbacks=callbacks)
-    spmopt.machine("rtx2080ti", clock="1GHz", callbacks=callbacks)
-    spmopt.machine("small-npu", settings=array, callbacks=callbacks)
-    assert said == []
-    swept: dict[str, str | int | Sequence[str | int]] = {"array.rows": "32,64", "array.columns": 64}
-    spmopt.sweep("bert-tiny", ["lru"], batch=1, settings=swept, callbacks=callbacks)
-    assert len(said) == 1
-    assert "array of 32 x 64" in said[0]
+    assert override(base, {"array.rows": 8}).operations_per_s == 2 * 8 * side * clock
+    if follows:
+        assert override(base, {"throughput": rate}) == base
+    else:
+        with pytest.raises(RateError, match=f"the array of {side} x {side} does"):
+            override(base, {"throughput": rate})
 
 
 def test_defaults_that_the_readme_names() -> None:
@@ -249,3 +231,14 @@ def test_a_wrong_dataflow_is_said_with_its_file(tmp_path: Path) -> None:
     said = f"machine {path}: systolic array: dataflow 'xx' is none of 'os', 'ws', 'is'"
     with pytest.raises(InputError, match=re.escape(said)):
         load_machine(str(path))
+
+
+def test_reuse_of_an_array_is_said_only_where_it_is_on() -> None:
+    machine = load_machine("small-npu")
+    assert "array.reuse" not in to_settings(machine)
+    on = override(machine, {"array.reuse": "true"})
+    assert on.array == replace(SystolicArray(rows=45, columns=45), reuse=True)
+    assert from_settings(to_settings(on), "again") == on
+    assert override(on, {"array.reuse": False}) == machine
+    with pytest.raises(InputError, match=r"array.reuse: which bank .* is not modeled"):
+        override(on, {"bank": "1MB:nvsim-sram,1MB:nvsim-stt"})

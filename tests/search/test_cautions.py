@@ -140,33 +140,6 @@ def test_paths_start_in_the_folder_of_the_space(tmp_path: Path) -> None:
         assert space_of(json.loads(json.dumps(space.record())), "again") == space
 
 
-SIDES = {"array.rows": [16, 32], "array.columns": 32, "technology": "nvsim-sram", "spm": "1MB"}
-NO_AREA = "the size of the array does not change the area"
-
-
-@pytest.mark.parametrize(
-    ("fields", "objectives", "machine", "is_doubted"),
-    [
-        (SIDES, ("time_s", "area_mm2"), "small-npu", False),  # the rate follows the array
-        ({**SIDES, "throughput": "4TFLOPS"}, ("time_s", "area_mm2"), "small-npu", True),
-        ({**SIDES, "throughput": "4TFLOPS"}, ("time_s", "pes"), "small-npu", True),
-        ({**SIDES, "throughput": "4TFLOPS"}, ("time_s",), "small-npu", False),
-        (
-            {**SIDES, "throughput": ["4TFLOPS", "1TFLOPS"]},
-            ("time_s", "area_mm2"),
-            "small-npu",
-            False,
-        ),
-        (SIDES, ("time_s", "area_mm2"), "rtx2080ti", True),
-    ],
-)
-def test_an_array_that_changes_no_area(
-    fields: dict[str, Any], objectives: tuple[str, ...], machine: str, is_doubted: bool
-) -> None:
-    setup = of(fields, objectives, machine=machine)
-    assert (NO_AREA in said(setup)) is is_doubted
-
-
 def test_energy_that_schedules_do_not_minimize() -> None:
     fields = {"spm": ["8MiB", "9MiB"], "technology": "nvsim-sram"}
     for objectives, names in (

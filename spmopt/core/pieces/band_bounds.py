@@ -134,9 +134,7 @@ def _modes(listing: Listing, at: int, borders: Sequence[Borders]) -> PieceModes:
             (
                 mode.compute_cycles,
                 machine.pages(mode.scratch_bytes),
-                mode.macs,
-                mode.spm_read_bytes,
-                mode.spm_write_bytes,
+                *mode.unchanging,
             )
             for mode in modes
         )
@@ -151,7 +149,8 @@ def _modes(listing: Listing, at: int, borders: Sequence[Borders]) -> PieceModes:
             ]
     least = [min(column) for column in zip(*figures, strict=True)]
 
-    def mode_of(cycles: int, pages: int, macs: int, read: int, written: int) -> Mode:
+    def mode_of(figures: Sequence[int]) -> Mode:
+        cycles, pages, read, written, macs, own = figures
         return Mode(
             compute_cycles=cycles,
             operands=tuple(operands),
@@ -159,11 +158,12 @@ def _modes(listing: Listing, at: int, borders: Sequence[Borders]) -> PieceModes:
             macs=macs,
             spm_read_bytes=read,
             spm_write_bytes=written,
+            own_picojoules=own,
         )
 
     later = [total // count for total in least]
     first = [total - (count - 1) * each for total, each in zip(least, later, strict=True)]
-    return PieceModes(mode_of(*first), mode_of(*later))
+    return PieceModes(mode_of(first), mode_of(later))
 
 
 def _mode(listing: Listing, at: int, begin: int, end: int) -> Mode:

@@ -315,6 +315,11 @@ def listing_of(instance: Instance) -> Listing:
     InputError
         There is none.
     """
+    if instance.machine.costs:
+        raise InputError(
+            f"{instance.name}: costs of pieces are not in {instance.machine.costs}; leave pieces "
+            "or the costs out"
+        )
     if instance.listed is None:
         raise InputError(
             f"instance {instance.name}: its operations are fixed; pieces need a network or an "

@@ -21,8 +21,13 @@ def batch(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
         first = "n" if shape[:1] == images else ":"
         return f"{name}[{', '.join([first, *':' * (len(shape) - 1)])}]"
 
+    def statement(k: int, shape: Shape) -> str:
+        # What is of no image is combined over all of them.
+        combiner = "=" if shape[:1] == images else "+="
+        return f"{written(f'y{k}', shape)} {combiner} {reads}"
+
     reads = " * ".join(written(f"x{k}", shape) for k, shape in enumerate(inputs))
-    return "; ".join(f"{written(f'y{k}', shape)} = {reads}" for k, shape in enumerate(outputs))
+    return "; ".join(statement(k, shape) for k, shape in enumerate(outputs))
 
 
 def along_axis(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -160,6 +165,21 @@ def laid_out_pooling(inputs: Shapes, outputs: Shapes, attributes: Attributes) ->
     return f"y0[n, c, *y] += x0[n, c, {window}]; r < kernel_shape"
 
 
+def quantized_convolution(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Slide filters; of what stands behind them a bias is of each filter."""
+    bias = "; y0[n, g@o, *y] += x2[g@o]" if inputs[2:] and inputs[2] == inputs[1][:1] else ""
+    return (
+        "y0[n, g@o, *y] += x0[n, g@c, *(strides*y + dilations*r - pads)] * x1[g@o, c, *r]"
+        f"{bias}; g < group"
+    )
+
+
+def rotary(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Turn by tables, of all positions or of those of each image."""
+    places = "n, :, :" if len(inputs[1]) == 3 else ":, :"
+    return f"y0[n, ...] = x0[n, ...] * x1[{places}] * x2[{places}]"
+
+
 def einsum(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Multiply as the equation says."""
     first, second, result = (", ".join(labels) or "()" for labels in equation(attributes))
@@ -196,6 +216,8 @@ FURTHER_COMPUTES: dict[str, Computes] = {
         space_to_depth_gradient,
         dynamic_quantization,
         laid_out_pooling,
+        quantized_convolution,
+        rotary,
         einsum,
         recurrent,
         blocked,

@@ -183,13 +183,13 @@ def _roofline(picture: ScheduleView) -> Json:
         "name": layers.names,
         "pass": layers.labels,
         "operational_intensity": layers.flop_per_byte,
-        "attained": layers.compute_utilization * machine.operations_per_s,
+        "attained": layers.compute_utilization * machine.fastest,
         "attainable": layers.attainable_flop_per_s,
         "bound": layers.roofline,
     }
     return {
         "ridge": ridge_point(machine),
-        "peak_ops_per_s": float(machine.operations_per_s),
+        "peak_ops_per_s": float(machine.fastest),
         "bytes_per_s": float(machine.dram_bytes_per_s),
         "points": records(columns),
     }

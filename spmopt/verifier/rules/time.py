@@ -29,6 +29,7 @@ def totals(view: ScheduleArrays, time: Durations, replay_cycles: int) -> Totals:
         spm_read_bytes=_sum(line.spm_read_bytes),
         spm_write_bytes=_sum(line.spm_write_bytes),
         macs=_sum(line.macs),
+        own_picojoules=_sum(line.own_picojoules),
         compute_cycles=_sum(line.compute_cycles),
         dma_cycles=_sum(time.command),
         peak_spm_bytes=int(occupied_pages(view).max()) * view.page_bytes,

@@ -35,7 +35,7 @@ def plot_roofline(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     entitled(ax, "Layers under the roofline (area: time)", "operations per second")
     ax.set_xlabel("operational intensity: operations per byte of the tensors used", fontsize=TEXT)
     machine, layers = picture.instance.machine, picture.analysis.by_layer()
-    attained = layers.compute_utilization * float(machine.operations_per_s)
+    attained = layers.compute_utilization * float(machine.fastest)
     shown = np.flatnonzero((attained > 0) & (layers.flop_per_byte > 0))
     for rank, label in enumerate(dict.fromkeys(layers.labels)):
         rows = np.array([row for row in shown.tolist() if layers.labels[row] == label], np.int64)
@@ -72,7 +72,7 @@ def _areas(layers: Breakdown, rows: Ints) -> Reals:
 def _scale(ax: Axes, frequency: Reals, attained: Reals, machine: Machine) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
-    x, peak = np.append(frequency, ridge_point(machine)), float(machine.operations_per_s)
+    x, peak = np.append(frequency, ridge_point(machine)), float(machine.fastest)
     ax.set_xlim(x.min() / 2, x.max() * 3)
     ax.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s", places=0))
     ax.xaxis.set_major_formatter("{x:g}")

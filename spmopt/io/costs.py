@@ -1,0 +1,164 @@
+"""Files of what operations cost: CSV, JSON, and what ZigZag writes of each layer.
+
+A CSV file has columns ``operation`` and ``cycles``, and may have ``mode``, ``scratch_bytes``,
+``energy_pj`` and ``dram_bytes`` (``weight=9408;x=resident``); a JSON file is a list of objects of
+the same fields, with ``dram_bytes`` an object. An empty field is what lowering says. Several rows
+of an operation are modes of it, in their order.
+
+Of ZigZag (github.com/KULeuven-MICAS/zigzag) a folder of ``*_complete.json``, or one of these:
+cycles are ``latency.computation``, without loading and storing data, which schedules decide here;
+energy is the operational one and that of all memories but the last of each operand, which is its
+DRAM. It counts stalls for its DRAM as computation; :func:`read_costs` says how much stalls at all,
+for what of it is DRAM is then counted twice.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from math import ceil, isfinite
+from pathlib import Path
+from typing import Any
+
+from spmopt.core.costs import RESIDENT, Costs, OperationCost
+from spmopt.core.errors import InputError, unknown
+from spmopt.io.document import read_json
+
+COLUMNS = ("operation", "mode", "cycles", "scratch_bytes", "energy_pj", "dram_bytes")
+_OF_ZIGZAG = "_complete.json"
+
+
+def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
+    """Read a file of costs, or a folder of ZigZag's; ``warn`` is told of what is doubtful.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is none.
+    """
+    where = f"costs {path}"
+    if path.is_dir():
+        files = sorted(path.glob(f"*{_OF_ZIGZAG}"))
+        files = [file for file in files if file.name != f"overall{_OF_ZIGZAG}"]
+        if not files:
+            raise InputError(f"{where}: a folder without *{_OF_ZIGZAG}, as ZigZag writes them")
+        return _of_layers([(read_json(file), f"costs {file}") for file in files], warn)
+    if path.suffix.lower() == ".csv":
+        return _gathered(_of_csv(path, where))
+    if path.suffix.lower() != ".json":
+        raise InputError(f"{where}: must end in .csv or .json, or be a folder of ZigZag's results")
+    document = read_json(path)
+    if isinstance(document, dict) and {"inputs", "outputs"} <= document.keys():
+        return _of_layers([(document, where)], warn)
+    if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
+        raise InputError(f"{where}: must be a list of objects with {', '.join(COLUMNS)}")
+    return _gathered((f"{where}: row {n}", row) for n, row in enumerate(document, start=1))
+
+
+def _of_csv(path: Path, where: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            for row in reader:
+                if None in row or None in row.values():
+                    raise InputError(f"{where}: line {reader.line_num}: not as many as columns")
+                yield f"{where}: line {reader.line_num}", {**row}
+    except OSError as error:
+        raise InputError(f"{where}: cannot be read ({error.strerror})") from None
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{where}: not CSV: {error}") from None
+
+
+def _gathered(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:
+    """Return the costs of rows, each named by where it stands."""
+    found: dict[str, list[OperationCost]] = {}
+    modes: set[tuple[str, str]] = set()
+    for where, row in rows:
+        for key in row:
+            if key not in COLUMNS:
+                raise InputError(f"{where}: {unknown('column', key, COLUMNS)}")
+        name = row.get("operation")
+        if not isinstance(name, str) or not name:
+            raise InputError(f"{where}: operation is missing")
+        mode = (name, str(row.get("mode") or ""))
+        if mode in modes:
+            raise InputError(f"{where}: {name} stands twice; name modes in the column mode")
+        modes.add(mode)
+        cycles = _count(row, "cycles", where)
+        if cycles is None:
+            raise InputError(f"{where}: cycles is missing")
+        cost = OperationCost(
+            cycles=cycles,
+            scratch_bytes=_count(row, "scratch_bytes", where),
+            energy_pj=_count(row, "energy_pj", where),
+            dram_bytes=_operands(row.get("dram_bytes"), where),
+        )
+        found.setdefault(name, []).append(cost)
+    return found
+
+
+def _operands(given: object, where: str) -> dict[str, int | str]:
+    """Return bytes by operand, of an object or of a text with ``;`` between them."""
+    if given in (None, ""):
+        return {}
+    if isinstance(given, str):
+        pairs = [part.rpartition("=") for part in given.split(";")]
+        given = {name.strip(): text.strip() for name, _, text in pairs}
+    if not isinstance(given, dict):
+        raise InputError(f"{where}: dram_bytes = {given!r}: write weight=9408;x={RESIDENT}")
+    return {
+        name: RESIDENT if given[name] == RESIDENT else _count(given, name, where) or 0
+        for name in given
+    }
+
+
+def _count(row: Mapping[str, object], key: str, where: str) -> int | None:
+    """Return a whole number, rounded up; None where nothing is given."""
+    value = row.get(key)
+    if value is None or value == "":
+        return None
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = -1.0
+    if isinstance(value, bool) or not isfinite(number) or not 0 <= number < 2**60:
+        raise InputError(f"{where}: {key} = {value!r}: must be a number, 0 or more")
+    return value if isinstance(value, int) else ceil(number)
+
+
+def _of_layers(layers: list[tuple[object, str]], warn: Callable[[str], None]) -> Costs:
+    found: dict[str, list[OperationCost]] = {}
+    busy = stalled = 0.0
+    for document, where in layers:
+        try:
+            name, cost, ideal = _layer(document, where)
+        except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):
+            raise InputError(f"{where}: is no result of a layer as ZigZag writes it") from None
+        found[name] = [cost]
+        busy += cost.cycles
+        stalled += max(0.0, cost.cycles - ideal)
+    if busy and stalled > busy / 1000:
+        warn(
+            f"ZigZag's cycles have {100 * stalled / busy:.3g} % of stalls; those for its DRAM are "
+            "counted twice, for schedules move the data here: give its DRAM more bandwidth there"
+        )
+    return found
+
+
+def _layer(document: Any, where: str) -> tuple[str, OperationCost, float]:
+    """Return name, cost and cycles without stalls of a layer."""
+    outputs, layer = document["outputs"], document["inputs"]["layer"]
+    name, energy = layer["name"], outputs["energy"]
+    if not isinstance(name, str):
+        raise InputError(f"{where}: is a sum of layers; give those of each")
+    levels = energy["memory_energy_breakdown_per_level"]
+    on_chip = sum(float(each) for of in levels.values() for each in of[:-1])
+    figures = {
+        "cycles": outputs["latency"]["computation"],
+        "energy_pj": float(energy["operational_energy"]) + on_chip,
+    }
+    cycles = _count(figures, "cycles", where)
+    assert cycles is not None
+    used = outputs["spatial"]["mac_utilization"]
+    ideal = cycles * float(used["stalls"]) / float(used["ideal"])
+    return name, OperationCost(cycles=cycles, energy_pj=_count(figures, "energy_pj", where)), ideal

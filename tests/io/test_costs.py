@@ -1,0 +1,170 @@
+"""Costs of operations from files, those of ZigZag among them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spmopt
+from spmopt.core.errors import InputError
+from spmopt.graph.build import GraphBuilder
+from spmopt.hardware.energy import energy_report
+from spmopt.io.costs import read_costs
+
+
+def graph() -> Any:
+    b = GraphBuilder("one")
+    h = b.add("Gemm", [b.input("x", (64, 128)), b.weight("w", (128, 256))])
+    return b.finish([b.add("Relu", [h])])
+
+
+def lowered(path: Path | None = None, said: list[str] | None = None) -> spmopt.Instance:
+    callbacks = spmopt.Callbacks(warn=(said if said is not None else list[str]()).append)
+    return spmopt.lower(graph(), spmopt.machine("small-npu"), costs=path, callbacks=callbacks)
+
+
+PLAIN = lowered()
+FIRST, SECOND = (operation.name for operation in PLAIN.operations)
+X, W = (PLAIN.tensors[tensor] for tensor in PLAIN.operations[0].reads)
+
+
+def write(tmp_path: Path, rows: list[dict[str, object]], kind: str) -> Path:
+    path = tmp_path / f"costs.{kind}"
+    if kind == "json":
+        path.write_text(json.dumps(rows))
+        return path
+    lines = ["operation,mode,cycles,scratch_bytes,energy_pj,dram_bytes"]
+    for row in rows:
+        own = row.get("dram_bytes", {})
+        assert isinstance(own, dict)
+        bytes_of = ";".join(f"{name}={size}" for name, size in own.items())
+        fields = (row.get(key, "") for key in ("operation", "mode", "cycles", "scratch_bytes"))
+        lines.append(",".join(map(str, (*fields, row.get("energy_pj", ""), bytes_of))))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_figures_of_a_file_are_those_of_the_schedule(tmp_path: Path, kind: str) -> None:
+    twice = {X.name: 2 * X.size_bytes, W.name: "resident"}
+    row: dict[str, object] = {
+        **{"operation": FIRST, "cycles": 12345, "scratch_bytes": 8192, "energy_pj": 10**6},
+        "dram_bytes": twice,
+    }
+    said: list[str] = []
+    found = lowered(write(tmp_path, [row], kind), said)
+    mode, other = (operation.modes[0] for operation in found.operations)
+    assert (mode.compute_cycles, mode.scratch_bytes, mode.own_picojoules) == (12345, 8192, 10**6)
+    assert [(each.passes, each.stationary) for each in mode.operands[:2]] == [(2, False), (1, True)]
+    assert (mode.spm_read_bytes, mode.spm_write_bytes) == (0, 0)
+    assert other == PLAIN.operations[1].modes[0]
+    assert len(said) == 1
+    assert "1 of 2 operations are not in it and take those of the built-in model" in said[0]
+    assert SECOND in said[0]
+    solution = spmopt.solve(found, "page", objective="energy")
+    totals, value = solution.result.totals, solution.result.value
+    assert totals is not None
+    assert value is not None
+    assert energy_report(totals, found.machine).mac_j == pytest.approx(1e-6)
+    assert solution.result.bound is not None
+    assert solution.result.bound <= value
+    assert f"cycles and energies of costs.{kind}" in str(solution)
+    path = tmp_path / "r.json"
+    solution.save(path)
+    assert not spmopt.verify(path).violations
+    assert spmopt.read(path).instance == found
+
+
+def test_modes_are_tried_in_their_order(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"operation": FIRST, "mode": "large", "cycles": 10, "scratch_bytes": 2_000_000},
+        {"operation": FIRST, "mode": "small", "cycles": 20, "scratch_bytes": 4096},
+    ]
+    found = lowered(write(tmp_path, rows, "csv"))
+    assert [mode.compute_cycles for mode in found.operations[0].modes] == [10, 20]
+    totals = spmopt.solve(found, "page").result.totals
+    assert totals is not None
+    assert totals.compute_cycles == 20 + PLAIN.operations[1].modes[0].compute_cycles
+
+
+def test_energy_that_a_file_lacks_is_that_of_macs(tmp_path: Path) -> None:
+    found = lowered(write(tmp_path, [{"operation": FIRST, "cycles": 10}], "json"))
+    mode = found.operations[0].modes[0]
+    assert mode.own_picojoules == round(64 * 128 * 256 * 4.6)
+    assert mode.spm_read_bytes == PLAIN.operations[0].modes[0].spm_read_bytes
+
+
+def test_pieces_have_no_costs(tmp_path: Path) -> None:
+    found = lowered(write(tmp_path, [{"operation": FIRST, "cycles": 10}], "json"))
+    with pytest.raises(InputError, match=r"costs of pieces are not in costs\.json"):
+        spmopt.solve(found, pieces="all")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"operation": "Gemmy", "cycles": 1}, "no operation called 'Gemmy'; nearest is"),
+        ({"operation": FIRST}, "row 1: cycles is missing"),
+        ({"operation": FIRST, "cycles": "fast"}, "cycles = 'fast': must be a number, 0 or more"),
+        ({"operation": FIRST, "cycles": 1, "seconds": 2}, "no column called 'seconds'"),
+        ({"operation": FIRST, "cycles": 1, "dram_bytes": {"v": 1}}, "no operand called 'v'"),
+        ({"operation": FIRST, "cycles": 1, "dram_bytes": {W.name: 1}}, "are its elements of"),
+        ({"cycles": 1}, "operation is missing"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, row: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        lowered(write(tmp_path, [row], "json"))
+    assert "\n" not in str(caught.value)
+
+
+def layer(name: object = FIRST, stalls: float = 0.8) -> dict[str, object]:
+    """Write what ZigZag's ``CostModelEvaluation.__jsonrepr__`` has of a layer."""
+    levels = {"O": [1.0, 20.0, 300.0], "W": [2.0, 400.0], "I": [30.0, 500.0]}
+    return {
+        "outputs": {
+            "memory": {"utilization": None, "word_accesses": {}},
+            "energy": {
+                "energy_total": 2000.0,
+                "operational_energy": 83.5,
+                "memory_energy": 1253.0,
+                "memory_energy_breakdown_per_level": levels,
+            },
+            "latency": {"data_onloading": 5, "computation": 1000, "data_offloading": 7},
+            "spatial": {"mac_utilization": {"ideal": 0.8, "stalls": stalls}},
+        },
+        "inputs": {"accelerator": "Core(1)", "layer": {"name": name, "type": "Gemm"}},
+    }
+
+
+def test_layers_of_zigzag(tmp_path: Path) -> None:
+    (tmp_path / "gemm_complete.json").write_text(json.dumps(layer()))
+    (tmp_path / "overall_complete.json").write_text("{}")
+    said: list[str] = []
+    (cost,) = read_costs(tmp_path, said.append)[FIRST]
+    assert (cost.cycles, cost.energy_pj) == (1000, 137)  # 83.5 + 1 + 20 + 2 + 30, rounded up
+    assert said == []
+    (tmp_path / "gemm_complete.json").write_text(json.dumps(layer(stalls=0.6)))
+    assert read_costs(tmp_path / "gemm_complete.json", said.append)[FIRST][0].cycles == 1000
+    assert said[0].startswith("ZigZag's cycles have 25 % of stalls; those for its DRAM are counted")
+    assert lowered(tmp_path).operations[0].modes[0].compute_cycles == 1000
+
+
+def test_what_is_no_layer(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    for document, said in (
+        ({"inputs": {}, "outputs": {}}, "is no result of a layer as ZigZag writes it"),
+        (layer([1, 2]), "is a sum of layers"),
+        ({"energy": 1}, "must be a list of objects"),
+    ):
+        path.write_text(json.dumps(document))
+        with pytest.raises(InputError, match=said):
+            read_costs(path, print)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="a folder without"):
+        read_costs(tmp_path / "empty", print)
+    with pytest.raises(InputError, match=r"must end in \.csv or \.json"):
+        read_costs(tmp_path / "c.txt", print)

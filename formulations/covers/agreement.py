@@ -61,14 +61,14 @@ class Agreement:
 
     def __init__(self, arcs: SegmentArcs, *, fine: bool = False) -> None:
         self.arcs, self.listed, self.fine = arcs, arcs.listed, fine
-        self._costs, (into, out) = arcs.byte_costs, arcs.crossing
+        self._costs, (into, out) = arcs.byte_costs, arcs.crossing()
         self.prices = BorderPrices(self.listed)
         plain, always = zip(*(arcs.alone(pieces) for pieces in self.listed.pieces), strict=True)
-        self.sparse = SparseArcs(np.isfinite(np.stack([each.T for each in plain], axis=1)))
+        self.sparse = SparseArcs(np.isfinite(np.stack(plain, axis=1)))
         self._free = self.sparse.of(arcs.value)
-        crossing = (self._costs[0] * into + self._costs[1] * out).T
+        crossing = self._costs[0] * into + self._costs[1] * out
         self._crossing = crossing[self.sparse.end, self.sparse.begin]
-        self._crossing += self.sparse.of(np.stack([each.T for each in always], axis=1))
+        self._crossing += self.sparse.of(np.stack(always, axis=1))
         self._segments: dict[Segment, PricedSegment] = {}
         self._kept = 0
         self._last: dict[Segment, Floats] = {}

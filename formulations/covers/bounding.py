@@ -3,7 +3,7 @@
 Programs of segments are built in Python: two searches in one process would wait for each other.
 What is solved is told as it comes, so that nothing is lost when the process is ended. When all of
 the cheapest cover is solved, or that takes long, prices at borders raise the bound
-(:mod:`~.agreement`): proofs of that are told now and then.
+(:mod:`~.agreement`), unless the list is a long one: proofs of that are told now and then.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import inf
 from time import monotonic
+from typing import NamedTuple
 
 from formulations.covers.agreement import Agreement
 from formulations.covers.listed import Listed
@@ -44,38 +45,42 @@ _OFTEN = 10.0
 """Times as long as a proof takes to make: between two."""
 
 
+class Problem(NamedTuple):
+    """What the bound is searched of."""
+
+    listing: Listing
+    objective: Objective
+    family: Family
+
+
 def cheapest(
-    arcs: SegmentArcs,
+    problem: Problem,
     stop: Callable[[], bool],
     tell: Callable[[CheapestCover, bool], None],
+    learn: Callable[[Values, Values], None],
+    *,
     seconds: float = inf,
     more: Callable[[], bool] = lambda: True,
 ) -> tuple[CheapestCover, CoverCertificate | None]:
-    """Find the cheapest cover in a process of its own; ``arcs`` takes what is solved there.
+    """Find the cheapest cover in a process of its own; ``learn`` takes what is solved there.
 
     Otherwise as :meth:`~.paths.SegmentArcs.cheapest`; ``tell`` of a cover and whether its segments
     agree at borders. With it comes the proof of a bound that is
     higher than its value, if one was found; in ``seconds``, of which its check takes few, and
     while ``more`` is wanted than that value.
     """
-    listed = arcs.listed
     found = CheapestCover(cover=(), value=0.0, exact=False)
     proof: CoverCertificate | None = None
     news = apart.stream(
         "formulations.covers.bounding:improve",
-        listed.given,
-        listed.objective,
-        listed.family,
+        *problem,
         seconds,
         stop=lambda: stop() or (found.exact and not more()),
         library="highspy",
     )
     for found, solved, runs, better in news:
         proof = better or proof
-        arcs.runs.solved |= runs
-        for segment, value in solved.items():
-            if segment not in arcs.solved:
-                arcs.take(segment, value)
+        learn(solved, runs)
         tell(found, better is not None)
     return found, proof
 
@@ -96,7 +101,8 @@ def improve(
         known = len(solved), len(runs)
         if monotonic() - begun > _PLAIN_SHARE * seconds:
             break
-    yield from _agreed(arcs, found, seconds)
+    if arcs.lengths.all:
+        yield from _agreed(arcs, found, seconds)
 
 
 def _agreed(arcs: SegmentArcs, plain: CheapestCover, seconds: float) -> Iterator[News]:

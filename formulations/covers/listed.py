@@ -255,6 +255,25 @@ class Listed:
             read |= dict.fromkeys(reads, at)
         return found
 
+    def reaches(self, pieces: int) -> list[int]:
+        """Return the farthest end of a segment of so many pieces, by its begin."""
+        listing = self.listing
+        products = np.cumsum([0, *(each.is_product for each in listing.operations)])
+        bands = self.banded.reach.get(pieces)
+        fits = [listing.fits(at, pieces) for at in range(self.count)]
+        found, end = list[int](), 0
+        for begin in range(self.count):
+            end, last = max(end, begin), self.count if bands is None else bands[begin]
+            while end < last and fits[end]:
+                if pieces > 1 and (
+                    self.apart[end] >= begin
+                    or not self.family.takes(int(products[end + 1] - products[begin]))
+                ):
+                    break
+                end += 1
+            found.append(min(end, last))
+        return found
+
     @cached_property
     def borders(self) -> list[int]:
         """Positions before products, before and after what cannot be cut, and after sums.

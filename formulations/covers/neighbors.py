@@ -28,9 +28,9 @@ def _moves(search: CoverSearch, cover: Cover) -> Iterator[tuple[Cover, Cover]]:
     borders, listed = search.borders, search.listed
 
     def legal(*segments: Segment) -> bool:
-        return all(map(listed.allows, segments))
+        return all(map(listed.allows, segments)) and all(map(search.held.lengths.has, segments))
 
-    for each in cover:
+    for each in filter(search.held.lengths.has, cover):
         for way in range(len(listed.pieces)):
             other = listed.segment(each.begin, each.end, way)
             if other != each and legal(other):
@@ -41,6 +41,8 @@ def _moves(search: CoverSearch, cover: Cover) -> Iterator[tuple[Cover, Cover]]:
             if legal(*parts):
                 yield parts, (each,)
     for one, two in pairwise(cover):
+        if not legal(one, two):
+            continue  # The program of a long segment takes too long.
         for merged in {replace(one, end=two.end), replace(two, begin=one.begin)}:
             if legal(merged):
                 yield (merged,), (one, two)

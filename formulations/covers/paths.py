@@ -6,14 +6,14 @@ searched, the programs of its arcs are solved, and so on until all of them are: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from math import frexp
 
 import numpy as np
 
+from formulations.covers.lengths import Beyond, blocks, shortest_path
 from formulations.covers.listed import Listed
 from formulations.covers.runs import Runs
 from formulations.covers.segment import SegmentProgram, SegmentValue, renamed
@@ -21,6 +21,7 @@ from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.pieces.certificate import CoverCertificate, Row
 from spmopt.core.pieces.segments import Cover, Segment
+from spmopt.core.table import Bools, Ints
 
 DIGITS = 60
 """Binary digits of the dearest price."""
@@ -45,10 +46,12 @@ class SegmentArcs:
 
     Attributes
     ----------
-    value : (n + 1, p, n + 1)
+    lengths
+        Which segments have places in tables; what long ones cost is in :meth:`beyond`.
+    value : (n + 1, p, width)
         What a segment costs at least, by end, number of pieces (of ``listed.pieces``) and begin.
-    exact
-        What its program says; infinite before it is solved.
+    known
+        Whether its program is solved.
     moved
         Bytes that those move whose program is solved; of others, ``least_moved``.
     solved
@@ -57,11 +60,13 @@ class SegmentArcs:
 
     def __init__(self, listed: Listed, held: float) -> None:
         self.listed, self.held, self.runs = listed, held, Runs(listed)
+        self.lengths = self.runs.lengths
         self._alone: dict[int, Floats] = {}
+        self._reaches: dict[int, list[int]] = {}
         # By the end first, so that a path reads what it compares in one go.
         self.value = self.cheap_values()
-        self.exact: Floats = np.full_like(self.value, np.inf)
-        least: Floats = np.sum([np.maximum(each - held, 0.0).T for each in self.crossing], axis=0)
+        self.known: Bools = np.zeros(self.value.shape, bool)
+        least: Floats = np.sum([np.maximum(each - held, 0.0) for each in self.crossing()], axis=0)
         self.least_moved = least.astype(np.float32)[:, None]
         self.moved = np.repeat(self.least_moved, len(listed.pieces), axis=1)
         self.solved: dict[Segment, SegmentValue] = {}
@@ -95,19 +100,44 @@ class SegmentArcs:
             No cover fits.
         """
         every: list[int] = list(range(self.listed.count + 1))
-        open_arcs: Iterable[Segment] | bool = True
-        while open_arcs:
-            value, cover = shortest_path(self.value, every, self.listed.segment)
+        while True:
+            value, cover = shortest_path(self.value, every, self.listed.segment, self.beyond())
             if value == np.inf:
                 raise InfeasibleError("what must be on chip does not fit, whatever the cover")
-            open_arcs = [each for each in cover if each not in self.solved]
+            placed = [each for each in cover if self.lengths.has(each)]
+            open_arcs = [each for each in placed if each not in self.solved]
             least = max(value, self.listed.compulsory)
-            yield CheapestCover(cover=cover, value=least, exact=not open_arcs)
-            runs = [each for each in self.runs.inside(open_arcs) if each not in self.runs.solved]
+            all_solved = len(placed) == len(cover) and not open_arcs
+            yield CheapestCover(cover=cover, value=least, exact=all_solved)
+            long = [each for each in cover if not self.lengths.has(each)]
+            inside = self.runs.inside([*open_arcs, *long])
+            runs = [each for each in inside if each not in self.runs.solved]
+            if not (runs or open_arcs):
+                return
             self.runs.solve(runs)
             self.raise_by_runs({each.pieces for each in runs})
             if not runs:
                 self.solve(open_arcs, threads)
+
+    def beyond(self, runs: Mapping[Segment, SegmentValue] | None = None) -> Beyond | None:
+        """Return what long segments cost at least by some runs, all by default; None if none is."""
+        if self.lengths.all:
+            return None
+        listed, block, ends = self.listed, self.runs.block, np.arange(self.listed.count + 1)
+        both = [
+            blocks(self._alone[pieces], self.runs.blocks(pieces, runs), block)
+            for pieces in listed.pieces
+        ]
+        first: list[Ints] = [
+            np.searchsorted(np.maximum.accumulate(self._reaches[pieces]), ends)
+            for pieces in listed.pieces
+        ]
+        return Beyond(
+            longest=self.lengths.longest,
+            upto=np.array([upto for upto, _ in both]),
+            before=np.array([before for _, before in both]),
+            first=np.array(first),
+        )
 
     def raise_by_runs(self, several: Iterable[int]) -> None:
         """Raise what segments of some numbers of pieces cost at least to what runs prove."""
@@ -159,12 +189,22 @@ class SegmentArcs:
         if empty is not None and found[1] is not None:
             empty.take(segment, found[1])
 
+    def learn(
+        self, solved: Mapping[Segment, SegmentValue], runs: Mapping[Segment, SegmentValue]
+    ) -> None:
+        """Take values of segments and of runs that were solved elsewhere."""
+        self.runs.solved |= runs
+        for segment, value in solved.items():
+            if segment not in self.solved:
+                self.take(segment, value)
+
     def take(self, segment: Segment, found: SegmentValue) -> None:
         """Take what the program of a segment says."""
         self.solved[segment] = found
-        at = self.place(segment)
-        self.exact[at] = self.value[at] = max(float(self.value[at]), found.value)
-        self.moved[at] = found.moved_bytes
+        if self.lengths.has(segment):
+            at = self.place(segment)
+            self.value[at] = max(float(self.value[at]), found.value)
+            self.known[at], self.moved[at] = True, found.moved_bytes
 
     def certificate(self, least: float = np.inf) -> CoverCertificate:
         """Return the prices, as integers, of those solved segments that a bound needs.
@@ -177,11 +217,11 @@ class SegmentArcs:
         needed: dict[Segment, SegmentValue] = {}
         runs: dict[Segment, SegmentValue] = {}
         while True:
-            length, cover = shortest_path(value, every, self.listed.segment)
+            length, cover = shortest_path(value, every, self.listed.segment, self.beyond(runs))
             open_arcs = [each for each in cover if each not in needed]
             inside = self.runs.inside(open_arcs, whole=True)
             more = [each for each in inside if each in self.runs.solved and each not in runs]
-            new = [each for each in open_arcs if each in self.solved]
+            new = [each for each in open_arcs if each in self.solved and self.lengths.has(each)]
             if length >= least or not (more or new):
                 break
             runs |= {each: self.runs.solved[each] for each in more}
@@ -228,12 +268,17 @@ class SegmentArcs:
         )
 
     def place(self, segment: Segment) -> tuple[int, int, int]:
-        """Return the index of a segment in the tables."""
-        return segment.end, self.listed.pieces.index(segment.count), segment.begin
+        """Return the index in the tables of a segment that has a place."""
+        way = self.listed.pieces.index(segment.count)
+        return segment.end, way, self.lengths.column(segment)
 
     def cheap_values(self) -> Floats:
         """Return what segments cost at least by what is cheap to tell."""
-        return np.stack([self._cheap(pieces).T for pieces in self.listed.pieces], axis=1)
+        crossing, ways = self.crossing(), self.listed.pieces
+        value: Floats = np.empty((self.listed.count + 1, len(ways), self.lengths.width))
+        for way, pieces in enumerate(ways):
+            value[:, way] = self._cheap(pieces, crossing)
+        return value
 
     def _solve(self, segment: Segment, *, twice: bool) -> tuple[SegmentValue, SegmentValue | None]:
         """Solve the program of a segment, or take the values of one like it; there may be none."""
@@ -259,9 +304,9 @@ class SegmentArcs:
         program = SegmentProgram(listed, segment, self.held)
         return program.solve_twice() if twice else (program.solve(), None)
 
-    def _cheap(self, pieces: int) -> Floats:
-        """Return (n + 1, n + 1) what segments from one operation to another cost at least."""
-        into, out = self.crossing
+    def _cheap(self, pieces: int, ends: tuple[Floats, Floats]) -> Floats:
+        """Return (n + 1, width) what segments cost at least, by what crosses their ends."""
+        into, out = ends
         computing, always = self.alone(pieces)
         cost = self.byte_costs
         crossing = cost[0] * np.maximum(into - self.held, 0.0)
@@ -278,8 +323,8 @@ class SegmentArcs:
         return time + float(objective.dram_in_byte), time + float(objective.dram_out_byte)
 
     def alone(self, pieces: int) -> tuple[Floats, Floats]:
-        """Return (n + 1, n + 1) what operations cost at least, and what of it is no transfer."""
-        listed, count = self.listed, self.listed.count
+        """Return (n + 1, width) what operations cost at least, and what of it is no transfer."""
+        listed = self.listed
         objective, rate = listed.objective, listed.bytes_per_cycle
         least_byte = float(min(objective.dram_in_byte, objective.dram_out_byte))
         cycles, forced = listed.cycles(pieces), self._forced(pieces)
@@ -290,13 +335,10 @@ class SegmentArcs:
         upto = np.concatenate(([0.0], np.cumsum(one + least_byte * forced)))
         always = np.where(can, listed.unavoidable(pieces), 0.0)
         self._alone[pieces] = one + least_byte * forced + always
-        always = np.concatenate(([0.0], np.cumsum(always)))
-        always = always[None, :] - always[:, None]
-        value: Floats = upto[None, :] - upto[:, None] + always
-        for begin, reach in enumerate(self._reaches(pieces)):
-            value[begin, : begin + 1] = np.inf
-            value[begin, reach + 1 :] = np.inf
-        value[count] = np.inf
+        always = self.lengths.between(np.concatenate(([0.0], np.cumsum(always))))
+        value: Floats = self.lengths.between(upto) + always
+        self._reaches[pieces] = reaches = self.listed.reaches(pieces)
+        value[self.lengths.none(reaches)] = np.inf
         return value, always
 
     def _forced(self, pieces: int) -> Floats:
@@ -313,83 +355,26 @@ class SegmentArcs:
                 found[at] = pieces * max(size + scratch[at] - listed.capacity, 0.0)
         return found
 
-    @cached_property
     def crossing(self) -> tuple[Floats, Floats]:
-        """Return (n + 1, n + 1) bytes that segments must load or hold, and store or leave."""
-        listed = self.listed
+        """Return (n + 1, width) bytes that segments must load or hold, and store or leave."""
+        listed, first = self.listed, self.lengths.first.tolist()
         count = listed.count
-        into, out = np.zeros((2, count + 2, count + 2))
-        for tensor, accesses in enumerate(listed.accesses):
-            size, before, wrote = float(listed.sizes[tensor]), -1, -1
-            for number, (at, reads) in enumerate(accesses):
-                if reads:
-                    _rectangle(into, (before + 1, at + 1), (at + 1, count + 1), size)
-                if tensor in listed.listing.operations[at].writes:
-                    wrote = at
-                last = number == len(accesses) - 1
-                after = count if last else accesses[number + 1][0]
-                if wrote >= 0 and listed.live_after(tensor, at):
-                    _rectangle(out, (0, wrote + 1), (at + 1, after + 1), size)
-                before = at
-        for each in (into, out):
-            np.cumsum(each, axis=0, out=each)
-            np.cumsum(each, axis=1, out=each)
-        shape = slice(count + 1), slice(count + 1)
-        return into[shape], out[shape]
-
-    def _reaches(self, pieces: int) -> list[int]:
-        """Return the farthest end of a segment of so many pieces, by its begin."""
-        listed, listing = self.listed, self.listed.listing
-        products = np.cumsum([0, *(each.is_product for each in listing.operations)])
-        bands = listed.banded.reach.get(pieces)
-        fits = [listing.fits(at, pieces) for at in range(listed.count)]
-        found, end = list[int](), 0
-        for begin in range(listed.count):
-            end, last = max(end, begin), listed.count if bands is None else bands[begin]
-            while end < last and fits[end]:
-                if pieces > 1 and (
-                    listed.apart[end] >= begin
-                    or not listed.family.takes(int(products[end + 1] - products[begin]))
-                ):
-                    break
-                end += 1
-            found.append(min(end, last))
-        return found
-
-
-def _rectangle(
-    table: Floats, rows: tuple[int, int], columns: tuple[int, int], value: float
-) -> None:
-    """Add to rows and columns [first, last) of a table that is summed up later."""
-    for row, sign in zip(rows, (1, -1), strict=True):
-        table[row, columns[0]] += sign * value
-        table[row, columns[1]] -= sign * value
-
-
-def shortest_path(
-    table: Floats, at: Sequence[int], make: Callable[[int, int, int], Segment]
-) -> tuple[float, Cover]:
-    """Return the shortest path from the first to the last of some positions, by these.
-
-    It is infinite, and empty, if there is none.
-
-    Parameters
-    ----------
-    table : (len(at), p, len(at))
-        Costs of segments, by end, number of pieces and begin.
-    make
-        Of begin, end and number of pieces, its place in the table.
-    """
-    reached = np.full(len(at), np.inf)
-    reached[0] = 0.0
-    came = np.zeros((len(at), 2), np.int64)
-    for end in range(1, len(at)):
-        arcs = table[end, :, :end] + reached[:end]
-        way, begin = divmod(int(arcs.argmin()), end)
-        reached[end], came[end] = arcs[way, begin], (begin, way)
-    cover, end = list[Segment](), len(at) - 1
-    while end and np.isfinite(reached[-1]):
-        begin, way = came[end].tolist()
-        cover.append(make(at[begin], at[end], way))
-        end = begin
-    return float(reached[-1]), tuple(reversed(cover))
+        found = np.zeros((2, count + 1, self.lengths.width))
+        # By begin, of segments that end where the loop is; those before the first are out of date.
+        into, out = now = np.zeros((2, count))
+        before, wrote, left = dict[int, int](), dict[int, int](), dict[int, int]()
+        for at, operation in enumerate(listed.listing.operations):
+            start = first[at + 1]
+            for tensor in operation.uses(0):
+                size = float(listed.sizes[tensor])
+                if tensor in operation.reads:
+                    into[max(before.get(tensor, -1) + 1, start) : at + 1] += size
+                out[start : max(left.pop(tensor, -1) + 1, start)] -= size
+                if tensor in operation.writes:
+                    wrote[tensor] = at
+                if tensor in wrote and listed.live_after(tensor, at):
+                    left[tensor] = wrote[tensor]
+                    out[start : max(wrote[tensor] + 1, start)] += size
+                before[tensor] = at
+            found[:, at + 1, : at + 1 - start] = now[:, start : at + 1]
+        return found[0], found[1]

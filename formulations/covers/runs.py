@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
+from formulations.covers.lengths import Lengths
 from formulations.covers.listed import Listed
 from formulations.covers.segment import SegmentProgram, SegmentValue, renamed
 from formulations.solver.program import Floats
+from spmopt.core.pieces.certificate import block_length
 from spmopt.core.pieces.segments import Segment
 
 _LENGTHS = (2, 4, 8, 16, 32)
@@ -30,21 +32,29 @@ class Runs:
     ----------
     solved
         Values of runs, and prices that prove them.
+    block
+        Operations of runs in segments that are too long to have a place.
     """
 
     def __init__(self, listed: Listed) -> None:
-        self.listed = listed
+        self.listed, self.lengths = listed, Lengths(listed.count, len(listed.pieces))
+        self.block = block_length(self.lengths.longest)
         self.solved: dict[Segment, SegmentValue] = {}
         self._known: dict[object, tuple[SegmentValue, list[int]]] = {}
 
     def inside(self, segments: Iterable[Segment], *, whole: bool = False) -> list[Segment]:
-        """Return the runs in segments; that of all of one only if asked.
+        """Return the runs in segments; that of all of one only if asked, of long ones blocks.
 
         Bands of rows have none: where those of an operation begin depends on where the segment
         does.
         """
-        found = (run for each in segments for run in _inside(each, whole=whole))
-        return list(dict.fromkeys(found))
+        found = dict[Segment, None]()
+        for each in segments:
+            if self.lengths.has(each):
+                found.update(dict.fromkeys(_inside(each, whole=whole)))
+            else:
+                found.update(dict.fromkeys(_apart(each, self.block, self.block)))
+        return list(found)
 
     def solve(self, runs: Iterable[Segment], stop: Callable[[], bool] = bool) -> None:
         """Solve the programs of runs that are not yet, until ``stop``."""
@@ -66,7 +76,7 @@ class Runs:
     def tiled(
         self, pieces: int, alone: Floats, solved: Mapping[Segment, SegmentValue] | None = None
     ) -> Floats:
-        """Return (n + 1, n + 1) the most that runs prove of segments, by their end and begin.
+        """Return (n + 1, width) the most that runs prove of segments, by their end and begin.
 
         Parameters
         ----------
@@ -75,25 +85,50 @@ class Runs:
         solved
             Some runs; all by default.
         """
-        count = alone.size
         ending: dict[int, list[tuple[int, float]]] = {}
+        for run, value in self._finite(pieces, solved):
+            if self.lengths.has(run):
+                ending.setdefault(run.end, []).append((run.begin, value))
+        first = self.lengths.first.tolist()
+        best = np.zeros((alone.size + 1, self.lengths.width))
+        for end in range(1, alone.size + 1):
+            here, start = best[end, : end - first[end]], first[end]
+            here[:-1] = best[end - 1, start - first[end - 1] : end - 1 - first[end - 1]]
+            here += alone[end - 1]
+            for begin, value in ending.get(end, ()):
+                before = best[begin, start - first[begin] : begin - first[begin]]
+                some = here[: begin - start]
+                np.maximum(some, before + value, out=some)
+                here[begin - start] = max(here[begin - start], value)
+        return best
+
+    def blocks(
+        self, pieces: int, solved: Mapping[Segment, SegmentValue] | None = None
+    ) -> dict[int, float]:
+        """Return what blocks of long segments prove, by their number."""
+        return {
+            run.begin // self.block: value
+            for run, value in self._finite(pieces, solved)
+            if run.end - run.begin == self.block and run.begin % self.block == 0
+        }
+
+    def _finite(
+        self, pieces: int, solved: Mapping[Segment, SegmentValue] | None
+    ) -> Iterator[tuple[Segment, float]]:
         # Another thread may add some meanwhile.
         for run, found in list((self.solved if solved is None else solved).items()):
             if run.pieces == pieces and np.isfinite(found.value):
-                ending.setdefault(run.end, []).append((run.begin, found.value))
-        best = np.zeros((count + 1, count + 1))
-        for end in range(1, count + 1):
-            best[end, :end] = best[end - 1, :end] + alone[end - 1]
-            for begin, value in ending.get(end, ()):
-                here = best[end, : begin + 1]
-                np.maximum(here, best[begin, : begin + 1] + value, out=here)
-        return best
+                yield run, found.value
 
 
 def _inside(segment: Segment, *, whole: bool) -> Iterator[Segment]:
-    for length in _LENGTHS if segment.bands == 1 else ():
+    for length in _LENGTHS:
         if length < segment.end - segment.begin + whole:
-            apart = length // 2
-            first = -(-segment.begin // apart) * apart
-            for begin in range(first, segment.end - length + 1, apart):
-                yield Segment(begin=begin, end=begin + length, pieces=segment.pieces)
+            yield from _apart(segment, length, length // 2)
+
+
+def _apart(segment: Segment, length: int, apart: int) -> Iterator[Segment]:
+    """Yield the runs of a length in a segment, so far apart."""
+    first = -(-segment.begin // apart) * apart
+    for begin in range(first, segment.end - length + 1, apart) if segment.bands == 1 else ():
+        yield Segment(begin=begin, end=begin + length, pieces=segment.pieces)

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.covers.paths import SegmentArcs, shortest_path
+from formulations.covers.lengths import shortest_path
+from formulations.covers.paths import SegmentArcs
 from formulations.solver.program import Floats
 from spmopt.core.pieces.segments import Cover, Segment
 
@@ -82,15 +83,16 @@ class CoverSearch:
         counts = np.array(held.listed.pieces)
         steps = np.where(counts > held.listed.listing.batch, _STEP_OF_BANDS, _STEP)
         self._steps: Floats = counts * steps * (least if np.isfinite(least) else 0.0)
-        place = np.arange(held.listed.count + 1.0)
-        length = np.maximum(place[:, None, None] - place, 0.0)
-        self._beside = np.asarray(self._steps[:, None] * length)
+        between = held.lengths.between
+        length = np.maximum(between(np.arange(held.listed.count + 1.0)), 0.0)
+        # Of each number of pieces, where it is read: it would take as much as the values.
+        self._length = np.broadcast_to(length[:, None], held.value.shape)
         number = np.full(held.listed.count + 1, np.nan)
         natural = [0, *self.borders, held.listed.count]
         number[natural] = range(len(natural))
         with np.errstate(invalid="ignore"):
-            near = number[:, None, None] - number <= _FEW + 1
-        self._unnatural = np.where(np.broadcast_to(near, self._beside.shape), 0.0, np.inf)
+            unnatural = ~(between(number) <= _FEW + 1)
+        self._unnatural = np.broadcast_to(unnatural[:, None], held.value.shape)
 
     def estimate(self, cover: Cover) -> float:
         """Return what a cover costs, by the mean of both values; solve what is not solved of it."""
@@ -114,8 +116,7 @@ class CoverSearch:
             for share in _WEIGHTS[:2] if natural else _WEIGHTS:
                 for priced in (False, True):
                     until = min(monotonic() + slice_s, self.first)
-                    barred = self._unnatural if natural else np.zeros_like(self._unnatural)
-                    cover, known = self._converged(share, until, barred, priced=priced)
+                    cover, known = self._converged(share, until, natural=natural, priced=priced)
                     if self.stop():
                         return
                     self.exact &= known
@@ -128,17 +129,17 @@ class CoverSearch:
             slice_s, natural = slice_s * (1 if natural else 2), False
 
     def _converged(
-        self, share: float, until: float, barred: Floats, *, priced: bool
+        self, share: float, until: float, *, natural: bool, priced: bool
     ) -> tuple[Cover, bool]:
         """Return the cheapest cover, and whether all of it is solved; else of what is solved.
 
-        ``barred``: infinite for segments that may not be.
+        ``natural``: of segments between natural borders.
         """
 
         def late() -> bool:
             return self.stop() or monotonic() >= until
 
-        table = self._costs(share, np.s_[:], priced=priced) + barred
+        table = self._costs(share, np.s_[:], priced=priced, natural=natural)
         while not late():
             cover = self._path(table)
             new = [each for each in cover if each not in self.empty.solved]
@@ -158,7 +159,7 @@ class CoverSearch:
                 self.held.solve(new, self.threads, self.empty, late)
                 places = [tuple(np.array([self.held.place(each) for each in new]).T)]
             for at in places:
-                table[at] = self._costs(share, at, priced=priced) + barred[at]
+                table[at] = self._costs(share, at, priced=priced, natural=natural)
         return self._path(self._costs(share, np.s_[:], priced=True, exact=True)), False
 
     def _guess(self, cover: Cover) -> None:
@@ -168,16 +169,21 @@ class CoverSearch:
             mean = self.empty.moved[self.held.place(each)] / (each.end - each.begin)
             moved[each.begin + 1 : each.end + 1] = mean
         upto = np.cumsum(moved)
-        between = np.maximum(upto[:, None] - upto, 0.0)[:, None]
+        between = np.maximum(self.held.lengths.between(upto), 0.0)[:, None]
         for arcs in (self.empty, self.held):
-            unknown = np.isinf(arcs.exact)
-            arcs.moved[unknown] = np.maximum(arcs.least_moved, between).repeat(
-                len(self.listed.pieces), axis=1
-            )[unknown]
+            np.copyto(
+                arcs.moved,
+                np.maximum(arcs.least_moved, between).astype(np.float32),
+                where=~arcs.known,
+            )
 
     def gain(self, new: Cover, old: Cover) -> float:
         """Return what is gained, by estimate, where ``new`` stands for ``old``."""
         return self.estimate(old) - self.estimate(new)
+
+    def seed(self, cover: Cover) -> None:
+        """Solve the segments of a cover first: where time is short, others are pieced with them."""
+        self.held.solve(cover, self.threads, self.empty, self.stop)
 
     def _solve(self, segments: Iterable[Segment]) -> bool:
         return self.held.solve(segments, self.threads, self.empty)
@@ -185,14 +191,24 @@ class CoverSearch:
     def _path(self, table: Floats) -> Cover:
         return shortest_path(table, range(self.listed.count + 1), self.listed.segment)[1]
 
-    def _costs(self, share: float, at: Any, *, priced: bool, exact: bool = False) -> Floats:
-        """Return estimates of segments, as :attr:`SegmentArcs.value`; with bytes and steps."""
-        found = self._beside[at] * float(priced)
+    def _costs(
+        self, share: float, at: Any, *, priced: bool, natural: bool = False, exact: bool = False
+    ) -> Floats:
+        """Return estimates of segments, as :attr:`SegmentArcs.value`; with bytes and steps.
+
+        ``natural``: of segments between natural borders; ``exact``: of those that are solved.
+        """
+        steps = np.broadcast_to(self._steps[:, None], self._length.shape)
+        found = np.asarray(self._length[at] * steps[at] * float(priced))
         for arcs, weight in self._weights(share):
-            found += weight * (arcs.exact if exact else arcs.value)[at]
+            found += weight * arcs.value[at]
             if priced:
                 found += weight * self._byte * arcs.moved[at]
-        return np.asarray(found)
+            if exact:
+                found[~arcs.known[at]] = np.inf
+        if natural:
+            found[self._unnatural[at]] = np.inf
+        return found
 
     def _weights(self, share: float) -> list[tuple[SegmentArcs, float]]:
         both = (self.empty, 1 - share), (self.held, share)

@@ -49,7 +49,7 @@ class SparseArcs:
     ) -> tuple[float, Cover]:
         """Return the shortest path from the first border to the last; infinite if there is none.
 
-        As :func:`~.paths.shortest_path`, of costs (a,).
+        As :func:`~.lengths.shortest_path`, of costs (a,).
         """
         reached = np.full(self.count + 1, np.inf)
         reached[0] = 0.0

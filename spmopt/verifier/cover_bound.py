@@ -1,7 +1,8 @@
 """A bound over all covers of a listing: values of segments, and a shortest path, in exact integers.
 
 A certificate has prices for some segments. All others count with what is plain to see: computing,
-what cannot be on chip at once, and what crosses a segment's ends beyond what the scratchpad holds.
+what cannot be on chip at once, and what crosses a segment's ends beyond what the scratchpad holds;
+the long ones of a long list with what is plain of each operation, and runs of these.
 Steps of a schedule belong to one segment each, so the cheapest path from the first operation to the
 end, over all segments, is at most what any schedule of any cover costs. Where a certificate has
 prices of what is carried across borders, segments pay and earn these, and in all nothing.
@@ -9,15 +10,21 @@ prices of what is carried across borders, segments pay and earn these, and in al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import accumulate
 from math import floor
 
 import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.core.pieces.band_bounds import Banded, followed
-from spmopt.core.pieces.certificate import MOST_SEGMENTS, CoverCertificate, Row
+from spmopt.core.pieces.certificate import (
+    CoverCertificate,
+    Row,
+    block_length,
+    longest_valued,
+)
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Segment
 from spmopt.core.table import Ints
@@ -28,6 +35,7 @@ from spmopt.verifier.segment_bound import segment_bound
 from spmopt.verifier.segment_uses import Liveness
 
 _NONE = np.iinfo(np.int64).max // 4
+_Change = tuple[tuple[int, int], int]
 _DIGITS = 55
 """Binary digits of the longest path."""
 
@@ -48,10 +56,6 @@ def cover_bound(listing: Listing, certificate: CoverCertificate) -> Fraction:
     if not 0 <= certificate.bits <= MOST_BITS:
         raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
     path = CoverPath(listing, certificate)
-    if (path.count + 1) ** 2 * len(path.pieces) > MOST_SEGMENTS:
-        if certificate.prices or certificate.runs or certificate.agreed:
-            raise InputError("certificate: the list has too many segments for prices of theirs")
-        return path.compulsory()
     return max(path.value(), path.compulsory())
 
 
@@ -67,6 +71,8 @@ class CoverPath:
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
         self.family = certificate.family
         self.pieces, self.barrier = self.family.counts(listing.batch), self._barriers()
+        self.longest = longest_valued(self.count, len(self.pieces))
+        self.first = [max(end - self.longest, 0) for end in range(self.count + 1)]
         plain = [[self._alone(at, pieces) for at in range(self.count)] for pieces in self.pieces]
         fixed = [[self._always(at, pieces) for at in range(self.count)] for pieces in self.pieces]
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
@@ -83,24 +89,35 @@ class CoverPath:
         reached = np.full(self.count + 1, _NONE)
         reached[0] = 0
         tables = self.tables()
+        longer = [self._longer(way) for way in range(len(self.pieces))]
+        # By begin: the way there, less what a long segment from there on does not have.
+        ahead = np.full((len(longer), self.count + 1), _NONE)
         for end in range(1, self.count + 1):
-            ways = [int((reached[:end] + table[:end, end]).min()) for table in tables]
+            first = self.first[end]
+            ways = [int((reached[first:end] + table[end, : end - first]).min()) for table in tables]
+            for (upto, before, reach), begins in zip(longer, ahead, strict=True):
+                if first:
+                    begins[first - 1] = reached[first - 1] - before[first - 1]
+                if reach[end] < first:
+                    ways.append(int(begins[reach[end] : first].min() + upto[end]))
             reached[end] = min(_NONE, *ways)
         return Fraction(int(reached[-1])) / Fraction(2) ** self.bits
 
     def tables(self) -> list[Ints]:
-        """Return (n + 1, n + 1) what segments cost at least, for each number of pieces."""
+        """Return what segments cost at least, for each number of pieces.
+
+        Tables are (n + 1, longest), by end and begin: the last column is that before the end, or
+        the first that of the first operation.
+        """
         alone, crossing = self._at_ends()
         self.runs = self._proved_runs()
-        tables = [
-            self._table(pieces, each, always, (alone, crossing))
-            for pieces, each, always in zip(self.pieces, self.alone, self.always, strict=True)
-        ]
+        tables = [self._table(way, (alone, crossing)) for way in range(len(self.pieces))]
         certificate = self.certificate
         for given, agreed in ((certificate.prices, False), (certificate.agreed, True)):
             for segment, prices in given.items():
                 value = self._value(segment, prices, agreed=agreed)
-                table, at = tables[self.pieces.index(segment.count)], (segment.begin, segment.end)
+                at = segment.end, segment.begin - self.first[segment.end]
+                table = tables[self.pieces.index(segment.count)]
                 # Where what is carried across has no prices in a program, it is earned beside.
                 value += 0 if agreed else int(alone[at])
                 table[at] = max(int(table[at]), min(value, _NONE))
@@ -177,29 +194,73 @@ class CoverPath:
             Fraction(0),
         )
 
-    def _table(
-        self, pieces: int, alone: list[int | None], always: list[int], ends: tuple[Ints, Ints]
-    ) -> Ints:
-        """Return (n + 1, n + 1) costs of segments from one operation to before another."""
-        upto = np.concatenate(([0], np.cumsum(always)))
-        table: Ints = ends[1] + upto[None, :] - upto[:, None]
-        each = [(value or 0) + more for value, more in zip(alone, always, strict=True)]
-        table = np.maximum(table, ends[0] + self._tiled(each, self.runs.get(pieces, {})))
-        for begin, end in enumerate(self._ends(pieces)):
-            table[begin, : begin + 1] = table[begin, end + 1 :] = _NONE
-        table[self.count] = _NONE
+    def _each(self, way: int) -> list[int]:
+        """Return what operations cost at least; 0 of those that are never."""
+        both = zip(self.alone[way], self.always[way], strict=True)
+        return [(value or 0) + more for value, more in both]
+
+    def _table(self, way: int, ends: tuple[Ints, Ints]) -> Ints:
+        """Return costs of segments of some pieces, as :meth:`tables`."""
+        pieces = self.pieces[way]
+        table = ends[1] + self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
+        tiled = self._tiled(self._each(way), self.runs.get(pieces, {}))
+        np.maximum(table, ends[0] + tiled, out=table)
+        reach = np.array(self._ends(pieces))
+        for end, first in enumerate(self.first):
+            table[end, end - first :] = _NONE
+            table[end, : end - first][reach[first:end] < end] = _NONE
         return table
 
+    def _between(self, upto: Ints) -> Ints:
+        """Return what a figure is more at the ends of segments than at begins."""
+        padded = np.concatenate((upto, np.zeros(self.longest, np.int64)))
+        begins = np.lib.stride_tricks.sliding_window_view(padded, self.longest)[self.first]
+        found: Ints = upto[:, None] - begins
+        return found
+
     def _tiled(self, alone: list[int], runs: Mapping[tuple[int, int], int]) -> Ints:
-        """Return (n + 1, n + 1) the most that disjoint runs prove, with the operations in none."""
-        table = np.zeros((self.count + 1, self.count + 1), np.int64)
+        """Return the most that disjoint runs prove, with the operations in none."""
+        table, begin = np.zeros((self.count + 1, self.longest), np.int64), self.first
+        ending: dict[int, list[tuple[int, int]]] = {}
+        for (first, last), value in runs.items():
+            if last - first <= self.longest:
+                ending.setdefault(last, []).append((first, value))
         for end in range(1, self.count + 1):
-            table[:end, end] = table[:end, end - 1] + alone[end - 1]
-            for (first, last), value in runs.items():
-                if last == end:
-                    column = table[: first + 1, end]
-                    column[:] = np.maximum(column, table[: first + 1, first] + value)
+            row = table[end]
+            lost, most = begin[end] - begin[end - 1], end - begin[end]
+            row[: most - 1] = table[end - 1, lost : lost + most - 1]
+            row[:most] += alone[end - 1]
+            for first, value in ending.get(end, ()):
+                ahead = first - begin[end]
+                before = np.zeros(ahead + 1, np.int64)
+                before[:-1] = table[first, begin[end] - begin[first] :][:ahead]
+                row[: ahead + 1] = np.maximum(row[: ahead + 1], before + value)
         return table
+
+    def _longer(self, way: int) -> tuple[list[int], list[int], list[int]]:
+        """Return figures of ends, figures of begins, and of each end the first begin.
+
+        A segment longer than ``longest`` costs at least the difference of the two: all of the
+        blocks in it, each by its run or by its operations, and the operations before and after.
+        """
+        if self.longest == self.count:
+            return [0] * (self.count + 1), [0] * (self.count + 1), [*range(self.count + 1)]
+        pieces, length = self.pieces[way], block_length(self.longest)
+        runs, upto = self.runs.get(pieces, {}), [0, *accumulate(self._each(way))]
+        whole, most = [0], _NONE // self.count
+        for begin in range(0, self.count - length + 1, length):
+            run = min(runs.get((begin, begin + length), 0), most)
+            whole.append(whole[-1] + max(run, upto[begin + length] - upto[begin]))
+        ends, begins, firsts, first = list[int](), list[int](), list[int](), 0
+        reach = [*self._ends(pieces), self.count]
+        for at in range(self.count + 1):
+            last, following = at // length, min(-(-at // length), len(whole) - 1)
+            ends.append(whole[last] + upto[at] - upto[last * length])
+            begins.append(whole[following] + upto[at] - upto[following * length])
+            while reach[first] < at:
+                first += 1
+            firsts.append(first)
+        return ends, begins, firsts
 
     def _ends(self, pieces: int) -> list[int]:
         """Return the farthest end of a segment by its begin; none beyond it has no obstacle."""
@@ -248,46 +309,56 @@ class CoverPath:
         return found
 
     def _at_ends(self) -> tuple[Ints, Ints]:
-        """Return (n + 1, n + 1) what is carried across costs, and it with what must be moved."""
+        """Return what is carried across costs, and it with bytes that must move; tables."""
         into, out = self._crossing()
         prices = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
         over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
         plain: Ints = prices[0] * over[0] + prices[1] * over[1]
         if not self.carried.prices:
-            return np.zeros_like(into), plain
+            return np.broadcast_to(np.int64(0), into.shape), plain
+        if self.longest < self.count:
+            raise InputError("certificate: what a long list carries across has no prices")
         digits = self.certificate.bits, self.bits
         credit = BorderCredit(self.listing, self.carried, digits, self._units(self._byte(1, 1)) + 1)
-        alone = credit.least(0, 0)
-        crossing: Ints = prices[0] * into + prices[1] * out + credit.least(*prices)
+        alone = credit.least(0, 0)[:-1].T
+        crossing: Ints = prices[0] * into + prices[1] * out + credit.least(*prices)[:-1].T
         return alone, np.maximum(crossing, plain + alone)
 
     def _crossing(self) -> tuple[Ints, Ints]:
-        """Return (n + 1, n + 1) bytes that segments load or find, and store or leave."""
-        size = self.count + 2
-        into, out = np.zeros((2, size, size), np.int64)
-        last, wrote = dict[int, int](), dict[int, int]()
+        """Return bytes that segments load or find, and store or leave, as :meth:`tables`."""
+        into, out = np.zeros((2, self.count + 1, self.longest), np.int64)
+        for at, (read, written) in enumerate(self._crossed()):
+            # What a segment has that ends before this operation, it has here too, or no more.
+            end, first, lost = at + 1, self.first[at + 1], self.first[at + 1] - self.first[at]
+            for table, changed in ((into, read), (out, written)):
+                row = table[end]
+                row[: at - first] = table[at, lost : lost + at - first]
+                for begins, size in changed:
+                    row[max(begins[0] - first, 0) : max(begins[1] - first, 0)] += size
+        return into, out
+
+    def _crossed(self) -> Iterator[tuple[list[_Change], list[_Change]]]:
+        """Yield, of each operation: begins of segments for which it changes bytes, and by how many.
+
+        Of a segment that ends with it in place of before it.
+        """
+        last, left = dict[int, int](), dict[int, int]()
+        wrote = dict[int, int]()
         for at, operation in enumerate(self.listing.operations):
+            read, written = list[_Change](), list[_Change]()
             for t in operation.uses(0):
-                tensor = self.listing.tensors[t].size_bytes
+                size = self.listing.tensors[t].size_bytes
                 if t in operation.reads:
-                    _add(into, (last.get(t, -1) + 1, at + 1), (at + 1, self.count + 1), tensor)
-                last[t] = at
-        following = dict.fromkeys(last, self.count)
-        after: list[dict[int, int]] = []
-        for at in range(self.count - 1, -1, -1):
-            uses = self.listing.operations[at].uses(0)
-            after.append({t: following[t] for t in uses})
-            following |= dict.fromkeys(uses, at)
-        after.reverse()
-        for at, operation in enumerate(self.listing.operations):
-            for t in operation.uses(0):
+                    read.append(((last.get(t, -1) + 1, at + 1), size))
+                if t in left:
+                    written.append(((0, left.pop(t) + 1), -size))
                 if t in operation.writes:
                     wrote[t] = at
                 if t in wrote and self.liveness.after(at, t):
-                    tensor = self.listing.tensors[t].size_bytes
-                    _add(out, (0, wrote[t] + 1), (at + 1, after[at][t] + 1), tensor)
-        found = [each.cumsum(axis=0).cumsum(axis=1)[:-1, :-1] for each in (into, out)]
-        return found[0], found[1]
+                    left[t] = wrote[t]
+                    written.append(((0, wrote[t] + 1), size))
+                last[t] = at
+            yield read, written
 
     def _proved_runs(self) -> dict[int, dict[tuple[int, int], int]]:
         """Return those of runs, by number of pieces, and begin and end."""
@@ -312,6 +383,8 @@ class CoverPath:
             raise InputError(f"certificate: {where} in {segment.pieces} pieces is none")
         obstacle = self.listing.obstacle(segment)
         obstacle = obstacle or self.listing.outside(self.family, (segment,))
+        if not inner and segment.end - segment.begin > self.longest:
+            obstacle = f"of a list as long as this none of more than {self.longest} has prices"
         if inner and segment.bands > 1:
             obstacle = "runs of operations have prices in one band only"
         if obstacle:
@@ -337,10 +410,3 @@ class CoverPath:
             beside=beside,
         )
         return self._units(Fraction(value) / Fraction(2) ** bits)
-
-
-def _add(table: Ints, rows: tuple[int, int], columns: tuple[int, int], value: int) -> None:
-    """Add to rows and columns [first, last) of a table that is summed up later."""
-    for row, sign in zip(rows, (1, -1), strict=True):
-        table[row, columns[0]] += sign * value
-        table[row, columns[1]] -= sign * value

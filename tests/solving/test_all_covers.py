@@ -7,18 +7,17 @@ from functools import cache
 
 import pytest
 
-from formulations.covers import schedule
 from spmopt.audit import audit
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.pieces import certificate as sizes
 from spmopt.core.pieces.family import FAMILIES
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
-from spmopt.verifier import cover_bound as verifier
 from tests.formulations.covers.random_listing import covers, random_listing
 
 OBJECTIVES = ("time", "traffic", "energy")
@@ -94,14 +93,15 @@ def test_of_a_long_list_one_operation_fits_in_few_pieces_and_one_in_many(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that it fits in no uniform cover, which is no proof that it fits in none."""
-    for module in (schedule, verifier):
-        monkeypatch.setattr(module, "MOST_SEGMENTS", 0)
+    monkeypatch.setattr(sizes, "ALL_OF", 0)
+    monkeypatch.setattr(sizes, "MOST_OPERATIONS", 1)
     listed = random_listing(seed, most=3)
     assert not any(fit(listed, listed.uniform(pieces)) for pieces in (1, 2, 4))
     assert any(fit(listed, cover) for cover in covers(listed))
     result = solve(instance_of(listed), "pieces", asked(objective_named("time", listed.machine)))
     assert result.verified
-    monkeypatch.setattr("formulations.covers.schedule._Search._apart", lambda _: ())
+    for name in ("_search", "_bound", "_apart"):
+        monkeypatch.setattr(f"formulations.covers.schedule._Search.{name}", lambda *_: ())
     result = solve(instance_of(listed), "pieces", asked(objective_named("time", listed.machine)))
     assert result.status is Status.UNKNOWN
 

@@ -76,7 +76,7 @@ def totals_of(listed: Listing, certificate: CoverCertificate, some: Sequence[Cov
     path = CoverPath(listed, certificate)
     tables = path.tables()
     totals = [
-        sum(int(tables[path.pieces.index(each.count)][each.begin, each.end]) for each in cover)
+        sum(int(tables[path.pieces.index(each.count)][each.end, each.begin]) for each in cover)
         for cover in some
     ]
     return [float(Fraction(total) / Fraction(2) ** path.bits) for total in totals]

@@ -156,7 +156,8 @@ def override(machine: Machine, overrides: Settings) -> Machine:
         _require_one_rate(changed, "machine option")
     elif _array_rate(changed) != _array_rate(machine):
         changed = _at_rate_of_array(changed)
-    return replace(changed, banks=banks, costs=machine.costs)
+    changed = replace(changed, costs=machine.costs)
+    return replace(changed, banks=banks) if banks else changed
 
 
 class RateError(InputError):

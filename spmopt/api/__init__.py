@@ -37,7 +37,15 @@ def __getattr__(name: str) -> Any:
 
 def _instance(network: Any, **options: Any) -> Any:
     """Load, build and lower, as ``api.instance`` did."""
-    loaded = ("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise")
+    loaded = (
+        "training",
+        "batch",
+        "optimizer",
+        "dtype",
+        "parameters",
+        "assume_pointwise",
+        "operators",
+    )
     own = {name: options.pop(name) for name in loaded if name in options}
     chosen = {name: options.pop(name) for name in ("lowering", "fold") if name in options}
     base = options.pop("machine", None)

@@ -122,6 +122,7 @@ def gradients(
     batch: int | None = None,
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
+    operators: str | None = None,
     products_of_activations: bool = False,
     only: str | None = None,
     all_input_gradients: bool = False,
@@ -153,7 +154,7 @@ def gradients(
         One layer instead: X (M, K) times W (K, N).
     batch
         Batch size of all cores together; default: that of the network, 1 for a topology.
-    parameters, assume_pointwise
+    parameters, assume_pointwise, operators
         As for :func:`load`.
     products_of_activations
         Include a network's products of two activations (attention), whose gradients are both of

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_MACHINE = "rtx2080ti"
 _OPTIONS = (
     *("name_or_path", "batch", "training", "optimizer", "dtype"),
-    *("assume_pointwise", "warn"),
+    *("assume_pointwise", "operators", "warn"),
 )
 
 
@@ -64,6 +64,7 @@ def load(
     dtype: str | None = None,
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
+    operators: str | Path | None = None,
     callbacks: Callbacks = QUIET,
 ) -> Workload:
     """Load a network, or an instance that was lowered before.
@@ -85,7 +86,10 @@ def load(
     parameters
         Parameter of the network, e.g. steps=50, or size of a symbolic dimension of an ONNX file.
     assume_pointwise
-        Treat unknown operators of an ONNX file as point-wise.
+        Treat all unknown operators of an ONNX file as point-wise; operators says it of each.
+    operators
+        TOML file that gives operators of an ONNX file a rule, or a class, e.g. a line
+        MyOperator.class = "pointwise".
     callbacks
         Receive progress and warnings.
 
@@ -109,6 +113,7 @@ def load(
         "dtype": dtype is not None,
         "parameters": bool(parameters),
         "assume_pointwise": assume_pointwise,
+        "operators": operators is not None,
     }
     if isinstance(source, Instance) or is_stored(source):
         return _stored(source, [name for name, is_given in given.items() if is_given])
@@ -131,6 +136,7 @@ def load(
         optimizer=optimizer,
         dtype=dtype,
         assume_pointwise=assume_pointwise,
+        operators=operators,
         warn=callbacks.warn,
         **parameters or {},
     )

@@ -15,7 +15,7 @@ from spmopt.tiles.layer import Layer
 from spmopt.tiles.scalesim import read_text, read_topology
 
 _SIZES = re.compile(r"([0-9]{1,15})[xX]([0-9]{1,15})[xX]([0-9]{1,15})")
-_OF_NETWORKS = ("parameters", "assume_pointwise", "products_of_activations")
+_OF_NETWORKS = ("parameters", "assume_pointwise", "operators", "products_of_activations")
 _SHOWN = 3
 
 
@@ -101,7 +101,9 @@ def _network(name: str, options: Mapping[str, Any], callbacks: Callbacks) -> Lay
 
     if is_stored(name):
         raise InputError(f"{name}: is lowered already, without layers; name a network instead")
-    of_load = {key: options[key] for key in ("batch", "parameters", "assume_pointwise")}
+    of_load = {
+        key: options[key] for key in ("batch", "parameters", "assume_pointwise", "operators")
+    }
     workload = load(name, **of_load, callbacks=callbacks)
     graph, of_activations = workload.graph, options["products_of_activations"]
     assert graph is not None

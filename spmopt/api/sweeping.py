@@ -46,7 +46,7 @@ Axis = str | int | Sequence[str | int]
 _SILENT = Callbacks(warn=lambda message: None)
 _OF_LOWERING = ("lowering", "fold")
 OF_NETWORKS = (
-    *("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise"),
+    *("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise", "operators"),
     *_OF_LOWERING,
 )
 """Options of a network."""
@@ -198,6 +198,7 @@ def sweep(
     dtype: str | None = None,
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
+    operators: str | None = None,
     lowering: str | None = None,
     fold: bool = True,
     machine: str | Sequence[str] | None = None,
@@ -230,7 +231,7 @@ def sweep(
     schedulers
         Names (see :func:`list_schedulers`); fluid is the bound. Policies of one's own, as
         :func:`solve` takes them, must be functions of a module where there are several processes.
-    training, optimizer, dtype, parameters, assume_pointwise
+    training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch
         Batch sizes, e.g. 8:256:x2; default: that of each network.

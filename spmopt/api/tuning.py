@@ -360,6 +360,7 @@ def tune(
     dtype: str | None = None,
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
+    operators: str | None = None,
     lowering: str | None = None,
     fold: bool = True,
     objectives: Sequence[str] = ("time", "area"),
@@ -388,7 +389,7 @@ def tune(
         Network names, ONNX files, or instances as JSON files.
     space
         TOML file: machine, fields, constraints, cost, weights of networks.
-    training, optimizer, dtype, parameters, assume_pointwise
+    training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch
         Batch size, where it is no field of the space.

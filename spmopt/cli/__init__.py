@@ -72,13 +72,18 @@ def _end(code: int) -> None:
 
 
 def _explain(error: BaseException) -> Code:
-    """Print one line on what went wrong."""
+    """Print one line on what went wrong, and what can be pasted to mend it."""
     import traceback
 
     from typer import Abort, BadParameter
 
     from spmopt.cli.terminal.streams import complain, discard
-    from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
+    from spmopt.core.errors import (
+        InfeasibleError,
+        InputError,
+        MissingRuleError,
+        ScheduleError,
+    )
 
     message = str(error)
     match error:
@@ -106,6 +111,9 @@ def _explain(error: BaseException) -> Code:
         from spmopt.reporting.results import conflict_rows
 
         for row in conflict_rows(error.conflict):
+            complain(f"  {row}")
+    if isinstance(error, MissingRuleError):
+        for row in error.paste.splitlines():
             complain(f"  {row}")
     return code
 

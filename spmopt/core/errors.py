@@ -17,6 +17,14 @@ class InputError(SpmoptError):
     """Input that cannot be used: says what is wrong, where, and what to do."""
 
 
+class MissingRuleError(InputError):
+    """Operators of a file that have no rule; ``paste`` are lines of a file that gives them one."""
+
+    def __init__(self, message: str, *, paste: str) -> None:
+        super().__init__(message)
+        self.paste = paste
+
+
 class InfeasibleError(SpmoptError):
     """No legal schedule exists (proved, never a time-out).
 

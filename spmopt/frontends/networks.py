@@ -11,6 +11,7 @@ from spmopt.core.filetypes import kind_of_file
 from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
 from spmopt.graph.elements import with_element_type
+from spmopt.graph.operators import register_operators
 from spmopt.graph.training import training_graph
 
 
@@ -27,6 +28,7 @@ def load_network(
     optimizer: str | None = None,
     dtype: str | None = None,
     assume_pointwise: bool = False,
+    operators: str | Path | None = None,
     warn: Callable[[str], None] = warn_on_stderr,
     **parameters: int,
 ) -> Graph:
@@ -45,7 +47,9 @@ def load_network(
     dtype
         Element type of all floating-point tensors; by default fp32, or those of the file.
     assume_pointwise
-        Take operators of a file that have no rule for point-wise, with a warning.
+        Take all operators of a file that have no rule for point-wise, with a warning.
+    operators
+        TOML file of rules of operators, or classes.
     warn
         Receives warnings.
     parameters
@@ -59,6 +63,8 @@ def load_network(
     """
     if optimizer is not None and not training:
         raise InputError(f"optimizer {optimizer} is for training; add training=True")
+    if operators is not None:
+        register_operators(operators)
     if str(name_or_path).lower().endswith(".onnx"):
         require_extra("onnx", "onnx", f"{name_or_path}: an ONNX file")
         # Reading zoo networks should not wait for the onnx package.

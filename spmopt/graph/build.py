@@ -52,6 +52,10 @@ class GraphBuilder:
         """Say of what element type a value is, where its operator's rule does not."""
         self.values[value] = replace(self.values[value], element_type=element_type)
 
+    def set_kind(self, value: int, kind: TensorKind) -> None:
+        """Say what kind of tensor a value is, where that is no activation."""
+        self.values[value] = replace(self.values[value], kind=kind)
+
     def add(
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
     ) -> int:
@@ -84,6 +88,26 @@ class GraphBuilder:
             # A weight in the place of a running statistic is not trained.
             if self.values[index].kind is TensorKind.WEIGHT:
                 self.values[index] = replace(self.values[index], kind=TensorKind.STATE)
+        return self._results(name, operator, inputs, results, attributes)
+
+    def add_stated(
+        self,
+        operator: str,
+        inputs: Sequence[int],
+        results: Sequence[tuple[Shape, str]],
+        *,
+        name: str = "",
+        **attributes: Attribute,
+    ) -> tuple[int, ...]:
+        """Add a node whose results are stated: the shape and the element type of each.
+
+        Raises
+        ------
+        InputError
+            An unknown operator.
+        """
+        operators.lookup(operator)
+        name = unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
         return self._results(name, operator, inputs, results, attributes)
 
     def assume_pointwise(

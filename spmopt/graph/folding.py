@@ -1,9 +1,10 @@
 """An inference graph as it is run: what is known before the first input comes is computed once.
 
-Three things fall away, as in any runtime. Dropout and identities do nothing. What follows from
-constants alone is a constant. Batch normalization multiplies each channel by a number and adds
-another: where it alone reads what a convolution or matrix product made with weights of its own, the
-factors go into these weights and the rest into a bias:
+Four things fall away, as in any runtime. Dropout and identities do nothing. What follows from
+constants alone is a constant. Conversions between integers and floating point are part of the
+operations around them (:mod:`spmopt.graph.quantization`). Batch normalization multiplies each
+channel by a number and adds another: where it alone reads what a convolution or matrix product made
+with weights of its own, the factors go into these weights and the rest into a bias:
 
     W' = W scale / sqrt(variance + epsilon)
     b' = (b - mean) scale / sqrt(variance + epsilon) + shift
@@ -23,6 +24,7 @@ from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import Style
+from spmopt.graph.quantization import quantized
 
 _NOTHING = ("Dropout", "Identity")
 _NORMALIZATION = "BatchNormalization"
@@ -48,7 +50,7 @@ class _Folding(GraphBuilder):
         super().__init__(graph.name)
         self.values.extend(graph.values)
         self.value_names.update(value.name for value in graph.values)
-        self.nodes.extend(_without_nothing(graph))
+        self.nodes.extend(quantized(list(_without_nothing(graph)), self.values))
         self._fold_constants()
         self._fold_normalizations()
         self.changed = self.nodes != list(graph.nodes)

@@ -43,6 +43,7 @@ class Network:
     dtype: str | None = None
     parameters: tuple[tuple[str, int], ...] = ()
     assume_pointwise: bool = False
+    operators: str | None = None
     lowering: str = LOWERINGS[0]
 
     @property
@@ -188,6 +189,7 @@ def _build(network: Network, warn: Callable[[str], None]) -> Graph:
         optimizer=network.optimizer,
         dtype=network.dtype,
         assume_pointwise=network.assume_pointwise,
+        operators=network.operators,
         warn=warn,
         **dict(network.parameters),
     )

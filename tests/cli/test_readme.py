@@ -143,8 +143,8 @@ def test_links_into_pages_lead_to_headings() -> None:
 
 def test_the_machine_of_the_first_page_is_one(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
-    (tmp_path / "my-npu.toml").write_text(text)
-    machine = load_machine(str(tmp_path / "my-npu.toml"))
+    (tmp_path / "npu.toml").write_text(text)
+    machine = load_machine(str(tmp_path / "npu.toml"))
     assert machine.operations_per_s == 2 * 128 * 128 * 10**9
     assert machine.spm_bytes == 4 * 2**20
 

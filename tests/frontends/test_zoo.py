@@ -17,6 +17,9 @@ SMALL = {
     "transformer": {"layers": 1, "hidden": 64, "vocabulary": 100},
     "t5-large": {"layers": 3},
     "llama": {"layers": 2},
+    "llama3": {"layers": 2},
+    "gpt2": {"layers": 2},
+    "stable-diffusion": {"width": 32, "image": 64},
     "faster-rcnn": {"regions": 16},
 }
 
@@ -62,8 +65,14 @@ def test_wrong_parameters() -> None:
     for wrong in ({"groups": 6}, {"heads": 3}, {"hidden": 64}):
         with pytest.raises(InputError, match="llama: heads must be of an even width and as many"):
             zoo.network("llama", **wrong)
-    with pytest.raises(InputError, match="sequence must be at most 512, is 600"):
-        zoo.network("bert-large", sequence=600)
+    for name, most in (("bert-large", 512), ("gpt2", 1024)):
+        with pytest.raises(InputError, match=f"sequence must be at most {most}, is 1025"):
+            zoo.network(name, sequence=1025)
+    for wrong in ({"image": 100}, {"width": 48}):
+        with pytest.raises(InputError, match="image must be a multiple of 64 and width of 32"):
+            zoo.network("stable-diffusion", **wrong)
+    with pytest.raises(InputError, match="past must be an integer of at least 0, is -1"):
+        zoo.network("llama3", past=-1)
     with pytest.raises(InputError, match="tables must be at most 26, is 27"):
         zoo.network("dlrm", tables=27)
     with pytest.raises(InputError, match="faster-rcnn: regions must be even, is 3"):

@@ -1,4 +1,4 @@
-"""Networks of the paper on gradient orders, and LLaMA, are scheduled, trained too, and verified."""
+"""Networks of the paper on gradient orders, and of today, are scheduled, trained too, verified."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ from dataclasses import replace
 
 import pytest
 
+from spmopt.core.elements import element_type
+from spmopt.core.graph import Graph
+from spmopt.core.instance import TensorKind
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
+from spmopt.graph.elements import with_element_type
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.solving import solve
 
 from .figures import MACHINE, macs
 
+LLAMA = {
+    "layers": 1,
+    "sequence": 8,
+    "hidden": 64,
+    "inner": 96,
+    "vocabulary": 100,
+    "heads": 4,
+    "groups": 2,
+}
 SMALL = {
     "mobilenet": {"image": 64},
     "faster-rcnn": {"image": 64, "regions": 4},
@@ -24,15 +37,11 @@ SMALL = {
     "tinybert": {"layers": 1, "sequence": 8},
     "t5-small": {"layers": 1, "sequence": 8, "target": 4, "vocabulary": 100},
     "t5-large": {"layers": 1, "sequence": 8, "target": 4, "vocabulary": 100},
-    "llama": {
-        "layers": 1,
-        "sequence": 8,
-        "hidden": 64,
-        "inner": 96,
-        "vocabulary": 100,
-        "heads": 4,
-        "groups": 2,
-    },
+    "llama": LLAMA,
+    "llama3": LLAMA,
+    "gpt2": {"layers": 1, "sequence": 8, "hidden": 64, "heads": 4, "vocabulary": 100},
+    "convnext-tiny": {"image": 64},
+    "stable-diffusion": {"image": 64, "width": 32, "sequence": 8},
     "ncf": {},
     "dlrm": {},
 }
@@ -42,11 +51,33 @@ SMALL = {
 @pytest.mark.parametrize("name", SMALL)
 def test_lru_is_legal_and_not_below_the_bound(name: str, training: bool) -> None:
     graph = zoo.network(name, batch=2, **SMALL[name])
+    check(training_graph(graph) if training else graph)
+
+
+@pytest.mark.parametrize(("dtype", "training"), [("bf16", True), ("int8", False)])
+@pytest.mark.parametrize("name", ["llama3", "gpt2", "convnext-tiny", "stable-diffusion"])
+def test_networks_of_today_in_narrow_types(name: str, dtype: str, training: bool) -> None:
+    whole = zoo.network(name, batch=2, **SMALL[name])
+    graph = with_element_type(whole, dtype)
     graph = training_graph(graph) if training else graph
-    machine = replace(MACHINE, spm_bytes=2_000_000)
-    instance = lower(graph, machine)
-    # The verifier and the bound are part of solving; either would raise.
-    result = solve(instance, "lru", Request(objective=TRAFFIC))
+    width = element_type(dtype).bits // 8
+    sizes = {value.name: value.size_bytes for value in graph.values}
+    for value in whole.values:
+        if value.kind is TensorKind.WEIGHT and len(value.shape) > 1:
+            assert sizes[value.name] == width * value.elements
+    check(graph)
+
+
+@pytest.mark.parametrize("sizes", [{"cache": 1}, {"sequence": 1, "past": 9}, {"past": 9}])
+def test_prefill_and_decoding(sizes: dict[str, int]) -> None:
+    check(zoo.network("llama3", batch=2, **{**LLAMA, **sizes}))
+
+
+def check(graph: Graph) -> None:
+    """Schedule a graph; the verifier and the bound are part of solving, and either would raise."""
+    result = solve(
+        lower(graph, replace(MACHINE, spm_bytes=2_000_000)), "lru", Request(objective=TRAFFIC)
+    )
     assert result.verified
     assert result.gap is not None
     assert result.gap >= 0

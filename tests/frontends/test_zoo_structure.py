@@ -68,6 +68,66 @@ def test_llama_heads_of_a_group_are_rows_of_one_product() -> None:
     assert output_shapes(graph) == [(3 * 5, 32_000)]
 
 
+def test_llama_reads_its_cache_where_it_is() -> None:
+    sizes = {"layers": 2, "hidden": 64, "heads": 8, "groups": 2, "inner": 96, "vocabulary": 100}
+    graph = zoo.network("llama3", batch=3, sequence=2, past=7, **sizes)
+    nodes = {node.name: node for node in graph.nodes}
+    cached = {v: value for v, value in enumerate(graph.values) if ".cache." in value.name}
+    read = {v: [node for node in graph.nodes if v in node.inputs] for v in cached}
+    inputs = {v: value.shape for v, value in cached.items() if value.kind is TensorKind.INPUT}
+    assert sorted(inputs.values()) == [(3, 2, 7, 8)] * 2 + [(3, 2, 8, 7)] * 2
+    assert all([node.operator for node in read[v]] == ["MatMul"] for v in inputs)
+    assert graph.shapes(nodes["layer1.self.softmax"].inputs) == ((3, 2, 4 * 2, 7 + 2),)
+    assert output_shapes(graph) == [(3, 2, 16)] * 4 + [(3 * 2, 100)]
+    filled = zoo.network("llama3", batch=3, sequence=2, cache=1, **sizes)
+    assert output_shapes(filled) == output_shapes(graph)
+    assert not any(".cache." in value.name for value in filled.values)
+
+
+def test_gpt2_normalizes_before_its_sublayers() -> None:
+    graph = zoo.network("gpt2", batch=2, sequence=6, layers=3)
+    nodes = {node.name: node for node in graph.nodes}
+    (before,) = graph.shapes(nodes["layer0.self.norm"].outputs)
+    assert before == (2, 6, 768)
+    assert nodes["layer0.self.norm"].inputs[0] == nodes["layer0.self.add"].inputs[0]
+    assert nodes["layer1.ffn.norm"].inputs[0] == nodes["layer1.self.add"].outputs[0]
+    assert moving(graph)["LayerNormalization"] == 2 * 3 + 1
+    assert output_shapes(graph) == [(2 * 6, 50_257)]
+
+
+def test_convnext_has_a_wide_layer_on_the_channels_of_each_pixel() -> None:
+    graph = zoo.network("convnext-tiny", batch=2)
+    nodes = {node.name: node for node in graph.nodes}
+    assert graph.shapes(nodes["stage2.8.depthwise"].inputs[:2]) == (
+        (2, 384, 14, 14),
+        (384, 1, 7, 7),
+    )
+    assert graph.shapes(nodes["stage2.8.1"].inputs[:2]) == ((2 * 14 * 14, 384), (384, 4 * 384))
+    assert graph.shapes(nodes["stage2.8.norm"].outputs) == ((2, 14, 14, 384),)
+    counts = moving(graph)
+    assert counts["Conv"] == 1 + 3 + 18
+    assert counts["LayerNormalization"] == 1 + 3 + 18 + 1
+    assert output_shapes(graph) == [(2, 1000)]
+
+
+def test_stable_diffusion_joins_the_maps_of_its_way_down() -> None:
+    graph = zoo.network("stable-diffusion", batch=2)
+    nodes = {node.name: node for node in graph.nodes}
+    joined = [node for node in graph.nodes if node.operator == "Concat"]
+    assert [graph.shapes(node.outputs)[0][1] for node in joined] == [
+        *[2560] * 5,
+        *[1920, 1920, 1280, 960, 960, 640, 640],
+    ]
+    cross, own = nodes["down1.0.transformer.cross.scores"], nodes["middle.1.self.scores"]
+    assert graph.shapes(cross.inputs) == ((2, 8, 16 * 16, 80), (2, 8, 80, 77))
+    assert graph.shapes(own.inputs) == ((2, 8, 4 * 4, 160), (2, 8, 160, 4 * 4))
+    assert graph.shapes(nodes["up3.0.block.time.add"].inputs) == ((2, 1280, 4, 4), (2, 1280, 1, 1))
+    counts = moving(graph)
+    assert counts["GroupNormalization"] == 22 * 2 + 16 + 1
+    assert counts["LayerNormalization"] == 16 * 3
+    assert output_shapes(graph) == [(2, 4, 32, 32)]
+
+
 def test_only_looked_up_rows_of_tables_are_tensors() -> None:
     graph = zoo.network("dlrm", batch=16)
     looked_up = [node for node in graph.nodes if node.operator == "Lookup"]

@@ -76,6 +76,18 @@ def test_root_mean_square_norm_saves_one_number_a_row() -> None:
         _shapes("RMSNormalization", (2, 8), (8,), (8,))
 
 
+def test_group_norm_saves_two_numbers_a_group_and_sample() -> None:
+    x, c = (2, 6, 4, 5), (6,)
+    training = operators.lookup("GroupNormalization").training
+    assert training is not None
+    assert _shapes(training.operator, x, c, c, num_groups=3) == (x, (2, 3), (2, 3))
+    assert _reads(training.operator, {0, 1, 2}) == [
+        ("GroupNormalizationGradient", (("x", 0), ("x", 1), ("y", 1), ("y", 2)))
+    ]
+    with pytest.raises(InputError, match="num_groups 4 must divide 6 channels"):
+        _shapes("GroupNormalization", x, c, c, num_groups=4)
+
+
 def test_swish_reads_its_input_again() -> None:
     assert _reads("Swish", {0}) == [("SwishGradient", (("x", 0),))]
     assert operators.lookup("Swish").operations(((3, 4),), ((3, 4),), {}) == 5 * 12

@@ -53,6 +53,7 @@ CASES: list[tuple[str, list[Shape], dict[str, Any]]] = [
     ("GlobalAveragePool", [(2, 3, 4, 4)], {}),
     ("BatchNormalization", [(2, 3, 4), (3,), (3,), (3,), (3,)], {}),
     ("LayerNormalization", [(2, 3, 4), (3, 4), (3, 4)], {"axis": 1}),
+    ("GroupNormalization", [(3, 6, 2, 2), (6,), (6,)], {"num_groups": 3}),
     ("LRN", [(2, 5, 3, 3)], {"size": 3}),
     ("Concat", [(2, 3, 4), (2, 1, 4), (2, 5, 4)], {"axis": 1}),
     ("Transpose", [(2, 3, 4)], {"perm": (2, 0, 1)}),

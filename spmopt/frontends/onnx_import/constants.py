@@ -12,6 +12,7 @@ from spmopt.frontends.onnx_import.facts import Array, Fact
 from spmopt.frontends.onnx_import.network import ModelParts
 from spmopt.frontends.onnx_import.topology import describe
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.quantization import DEQUANTIZE
 
 
 class Constants:
@@ -26,6 +27,7 @@ class Constants:
         self._facts = facts
         self._producer = {name: node for node in network.nodes for name in node.output if name}
         self._roots: dict[str, frozenset[str]] = {}
+        self._wide: dict[str, bool] = {}
         read = {
             name
             for node in network.nodes
@@ -33,6 +35,7 @@ class Constants:
             for name in node.input
             if name and not facts[name].live
         }
+        self._reads = Counter(name for node in network.nodes for name in node.input)
         self._readers = Counter(root for name in read for root in self.roots(name))
 
     def roots(self, name: str) -> frozenset[str]:
@@ -49,12 +52,30 @@ class Constants:
     def kept_node(self, name: str) -> onnx.NodeProto | None:
         """Return the node that must stay to produce the constant ``name``, or None to fold it."""
         node = self._producer.get(name)
+        if self._facts[name].elements > 1 and self._is_dequantized(name):
+            return node
         shared = any(
             self._readers[root] > 1 and self._facts[root].elements > 1
             for root in self.roots(name)
             if root != name
         )
         return node if shared and self._facts[name].data is None else None
+
+    def _is_dequantized(self, name: str) -> bool:
+        """Whether a constant comes from one that is stored in fewer bits."""
+        if name not in self._wide:
+            node = self._producer.get(name)
+            self._wide[name] = node is not None and (
+                node.op_type == DEQUANTIZE
+                or any(self._is_dequantized(source) for source in node.input if source)
+            )
+        return self._wide[name]
+
+    def is_own(self, name: str) -> bool:
+        """Return whether ``name`` is a weight that one node alone reads, once."""
+        fact = self._facts[name]
+        alone = all(self._readers[root] == 1 for root in self.roots(name))
+        return not fact.live and fact.floating and alone and self._reads[name] == 1
 
     def contents(self, node: onnx.NodeProto, name: str) -> Array:
         """Return the contents of an input of ``node`` that says something about shapes.
@@ -75,8 +96,11 @@ class Constants:
     def add(self, builder: GraphBuilder, name: str) -> int:
         """Add the constant ``name`` as one tensor.
 
-        Real numbers are weights; integers and single numbers are not trained.
+        Real numbers are weights; integers, single and random numbers are not trained.
         """
         fact = self._facts[name]
-        source = builder.weight if fact.floating and fact.elements > 1 else builder.state
+        producer = self._producer.get(name)
+        drawn = producer is not None and producer.op_type.startswith("Random")
+        trained = fact.floating and fact.elements > 1 and not drawn
+        source = builder.weight if trained else builder.state
         return source(name, fact.shape, element_type=fact.type_name)

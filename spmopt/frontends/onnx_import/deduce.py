@@ -1,24 +1,29 @@
 """Facts of every name, one node at a time.
 
 Going node by node with concrete sizes lets the batch change: whatever the file states about
-intermediate shapes is not used, except for operators that ONNX does not know.
+intermediate shapes is not used, except for operators that ONNX does not know. Nodes that
+stand for others, as loops do, are replaced by them here, where trip counts and shapes are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import onnx
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.batch import repeated_constants, rescaled_shape_input
+from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.evaluate import constant_node, evaluate, shape_value
-from spmopt.frontends.onnx_import.facts import Fact, Shape, array_fact, node_attributes
+from spmopt.frontends.onnx_import.facts import Array, Fact, array_fact, node_attributes
 from spmopt.frontends.onnx_import.infer import inferred, open_shape
+from spmopt.frontends.onnx_import.modelfile import NODES
 from spmopt.frontends.onnx_import.network import Declared, ModelParts
-from spmopt.frontends.onnx_import.topology import describe, first_result
+from spmopt.frontends.onnx_import.rewriting import rewritten
+from spmopt.frontends.onnx_import.topology import describe, first_result, ordered_nodes, subgraphs
+from spmopt.frontends.onnx_import.unrolling import CONTROL
 
 Facts = dict[str, Fact]
 
@@ -32,32 +37,120 @@ class Written:
 
 
 def deduce(
-    network: ModelParts, shapes: Mapping[str, Shape], written: Written | None = None
-) -> Facts:
-    """Return the facts of all names when the inputs have ``shapes``.
+    network: ModelParts,
+    inputs: Mapping[str, Fact],
+    doubts: Doubts,
+    written: Written | None = None,
+) -> tuple[ModelParts, Facts]:
+    """Return the model without control flow, and the facts of all its names.
 
-    ``written`` is given when ``shapes`` has another batch size than the file: it tells which
-    constants have the file's baked in.
+    Parameters
+    ----------
+    network
+        The model.
+    inputs
+        What is known of its inputs.
+    doubts
+        Notes what the file got wrong.
+    written
+        Given when ``inputs`` have another batch size than the file: it tells which constants
+        have the file's baked in.
 
     Raises
     ------
     InputError
         Shapes that do not fit together, or a result that is not a dense tensor.
     """
-    facts: Facts = dict(network.constants)
-    for name, shape in shapes.items():
-        element_type = network.inputs[name].element_type
-        facts[name] = Fact(element_type=element_type, shape=shape, live=True)
-    declared = _declared(network, written)
-    for node in network.nodes:
-        unknown = [name for name in node.input if name and name not in facts]
-        if unknown:
-            raise open_shape(node, unknown[0])
-        inputs = [facts[name] if name else None for name in node.input]
-        if written is not None:
-            inputs = _rescaled(node, inputs, written)
-        facts |= _results(node, inputs, network.opsets, declared)
-    return facts
+    step = Deduction(
+        opsets=network.opsets,
+        declared=_declared(network, written),
+        facts={**network.constants, **inputs},
+        doubts=doubts,
+        written=written,
+    )
+    names: dict[str, str] = {}
+    step.walk(network.nodes, names)
+    outputs = tuple(names.get(name, name) for name in network.outputs)
+    nodes = step.nodes
+    if step.replaced:
+        made = {name for node in nodes for name in node.output}
+        nodes = ordered_nodes(nodes, step.facts.keys() - made, outputs)
+    return replace(network, nodes=tuple(nodes), outputs=outputs), step.facts
+
+
+@dataclass(kw_only=True)
+class Deduction:
+    """A walk over nodes in the order in which they run."""
+
+    opsets: Mapping[str, int]
+    declared: Mapping[str, Declared]
+    facts: Facts
+    doubts: Doubts
+    written: Written | None = None
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    replaced: bool = False
+
+    def walk(
+        self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], prefix: str = ""
+    ) -> None:
+        """Work out the facts of nodes.
+
+        Parameters
+        ----------
+        nodes
+            In the order in which they run.
+        names
+            What names stand for here, where that is another name; names that nodes of control flow
+            define are added.
+        prefix
+            Of the names that these nodes define: they are in a subgraph.
+        """
+        for node in nodes:
+            if subgraphs(node):
+                self.replaced = True
+                expand = CONTROL.get(node.op_type if not node.domain else "")
+                if expand is None:
+                    raise InputError(
+                        f"{describe(node)}: holds a subgraph, and is no If, Loop or Scan; "
+                        "export without it"
+                    )
+                expand(self, node, names, prefix)
+                continue
+            own = _renamed(node, names, prefix) if names or prefix else node
+            parts = rewritten(own, self.facts)
+            self.replaced |= parts is not None
+            for part in (own,) if parts is None else parts:
+                self._take(part)
+
+    def fact(self, name: str, node: onnx.NodeProto) -> Fact:
+        """Return what is known of a name that ``node`` reads."""
+        if name not in self.facts:
+            raise open_shape(node, name)
+        return self.facts[name]
+
+    def _take(self, node: onnx.NodeProto) -> None:
+        inputs = [self.fact(name, node) if name else None for name in node.input]
+        if self.written is not None:
+            inputs = _rescaled(node, inputs, self.written)
+        self.facts |= _results(node, inputs, self.opsets, self.declared, self.doubts)
+        self.nodes.append(node)
+        if len(self.nodes) > NODES:
+            raise InputError(
+                f"{describe(node)}: over {NODES} nodes once loops are unrolled; import a model "
+                "with fewer iterations, and scale its schedule"
+            )
+
+
+def _renamed(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.NodeProto:
+    """Return a copy of a node of a subgraph, by the names that the whole model knows."""
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    copy.name = prefix + (node.name or first_result(node))
+    if prefix:
+        names.update((name, prefix + name) for name in node.output if name)
+    copy.input[:] = [names.get(name, name) for name in node.input]
+    copy.output[:] = [names.get(name, name) if name else "" for name in node.output]
+    return copy
 
 
 def _declared(network: ModelParts, written: Written | None) -> Mapping[str, Declared]:
@@ -78,11 +171,13 @@ def _rescaled(
 ) -> list[Fact | None]:
     """Return the inputs with the constant that bakes the file's batch size replaced."""
     before = [written.facts.get(name) for name in node.input]
+    outcome = written.facts.get(first_result(node))
+    if outcome is None:  # of an iteration that there is at this batch size only
+        return list(inputs)
     if node.op_type == "Concat":
         return repeated_constants(node, inputs, before, written.batches)
-    outcome = written.facts[first_result(node)].shape
     result = list(inputs)
-    found = rescaled_shape_input(node, inputs, before, outcome, written.batches)
+    found = rescaled_shape_input(node, inputs, before, outcome.shape, written.batches)
     if found is not None:
         position, target = found
         result[position] = array_fact(np.array(target, np.int64))
@@ -94,25 +189,33 @@ def _results(
     inputs: Sequence[Fact | None],
     opsets: Mapping[str, int],
     declared: Mapping[str, Declared],
+    doubts: Doubts,
 ) -> Facts:
     attributes = node_attributes(node)
     present = [fact for fact in inputs if fact is not None]
-    if node.op_type == "Constant":
+    if node.op_type == "Constant" and node.output:
         return {node.output[0]: constant_node(node, attributes)}
-    if node.op_type in ("Shape", "Size"):
+    if node.op_type in ("Shape", "Size") and len(present) == len(node.output) == 1:
         return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}
     live = any(fact.live for fact in present)
     facts = {
         name: Fact(element_type=kind, shape=shape, live=live)
-        for name, (kind, shape) in inferred(node, inputs, opsets, declared).items()
+        for name, (kind, shape) in inferred(node, inputs, opsets, declared, doubts).items()
     }
     result = facts[first_result(node)]
     if result.worth_reading and present and all(fact.data is not None for fact in present):
-        arrays = [None if fact is None else fact.data for fact in inputs]
-        try:
-            data = evaluate(node, arrays, opsets)
-        except ValueError as error:
-            raise InputError(f"{describe(node)}: cannot be worked out ({error})") from None
+        data = _worked_out(node, inputs, opsets)
         if data is not None:
             facts[first_result(node)] = array_fact(data)
     return facts
+
+
+def _worked_out(
+    node: onnx.NodeProto, inputs: Sequence[Fact | None], opsets: Mapping[str, int]
+) -> Array | None:
+    """Return the contents of the first result, if ONNX can work them out."""
+    arrays = [None if fact is None else fact.data for fact in inputs]
+    try:
+        return evaluate(node, arrays, opsets)
+    except ValueError as error:
+        raise InputError(f"{describe(node)}: cannot be worked out ({error})") from None

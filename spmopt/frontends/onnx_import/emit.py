@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import onnx
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
+from spmopt.core.instance import TensorKind
+from spmopt.frontends.onnx_import.backward import Step, gradient_steps
+from spmopt.frontends.onnx_import.by_rule import (
+    call_attributes,
+    composite_of,
+    rule_name,
+    rule_of,
+)
 from spmopt.frontends.onnx_import.constants import Constants
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
 from spmopt.frontends.onnx_import.network import ModelParts
@@ -20,27 +29,29 @@ from spmopt.frontends.onnx_import.rules import (
     settle,
 )
 from spmopt.frontends.onnx_import.topology import describe, first_result
-from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.composites import Call, Composite, Operand
+from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import OperatorSpec
-
-Warn = Callable[[str], None]
 
 
 @dataclass(kw_only=True)
 class Emitter:
-    """Walks the nodes in order and adds what moves data to a graph builder."""
+    """Walks the nodes in order and adds what moves data to a graph builder.
+
+    An operator without a rule is taken for point-wise.
+    """
 
     network: ModelParts
     facts: Mapping[str, Fact]
-    assume_pointwise: bool
-    warn: Warn
+    assume_pointwise: bool = False
 
     def __post_init__(self) -> None:
         self._builder = GraphBuilder(self.network.name)
         self._index: dict[str, int] = {}
-        self._assumed: set[str] = set()
         self._constants = Constants(self.network, self.facts)
+        self._read = {name for node in self.network.nodes for name in node.input if name}
+        self._read.update(self.network.outputs)
 
     def graph(self) -> Graph:
         """Return the whole graph.
@@ -48,11 +59,13 @@ class Emitter:
         Raises
         ------
         InputError
-            An operator without a rule, or no output that depends on an input.
+            An operator that cannot be used so, or no output that depends on an input.
         """
         for name in self.network.inputs:
             fact = self.facts[name]
-            self._index[name] = self._builder.input(name, fact.shape, element_type=fact.type_name)
+            if fact.live and fact.elements:
+                kind = fact.type_name
+                self._index[name] = self._builder.input(name, fact.shape, element_type=kind)
         for node in self.network.nodes:
             if self._computes(node):
                 self._emit(node)
@@ -64,12 +77,28 @@ class Emitter:
     def _computes(self, node: onnx.NodeProto) -> bool:
         """Whether the node works on data; constants are added where they are first read."""
         result = self.facts[first_result(node)]
-        return result.live and result.data is None
+        return result.live and result.data is None and result.elements > 0
 
     def _emit(self, node: onnx.NodeProto) -> None:
-        spec = self._rule(node)
-        if spec is None:
-            inputs = [self._operand(name) for name in node.input if name]
+        steps = gradient_steps(node)
+        if steps:
+            for step in steps:
+                self._backward(node, step)
+            return
+        wanted = [bool(name) and name in self._read for name in node.output]
+        composite = composite_of(node, wanted)
+        spec = None if composite else rule_of(node)
+        if spec is not None and spec.refused:
+            if not self.assume_pointwise:
+                name = rule_name(node)
+                raise InputError(f"{describe(node)}: operator {name}: {spec.refused}")
+            spec = None
+        results: Sequence[int | None]
+        if composite is not None:
+            names = list(node.output)
+            results = self._taken_apart(node, composite, wanted)
+        elif spec is None:
+            inputs = [self._operand(name, node) for name in node.input if name]
             names = [name for name in node.output if name]
             shapes = [self.facts[name].shape for name in names]
             results = self._builder.assume_pointwise(inputs, shapes, name=_name(node))
@@ -77,66 +106,129 @@ class Emitter:
             names = list(node.output)
             results = self._known(node, spec)
         for name, index in zip(names, results, strict=False):
+            if index is None:
+                continue
             self._check(node, name, self._builder.shape(index))
             if name in self.facts:
                 self._builder.set_type(index, self.facts[name].type_name)
             self._index[name] = index
-        missing = [name for name in names[len(results) :] if name and self._is_read(name)]
+        missing = [name for name in names if name in self._read and name not in self._index]
         if missing:
             raise InputError(
                 f"{describe(node)}: its result {missing[0]} is used, but the rule of "
-                f"{node.op_type} gives {len(results)}; export without it"
+                f"{node.op_type} does not give it; export without it"
             )
 
-    def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> tuple[int, ...]:
+    def _taken_apart(
+        self, node: onnx.NodeProto, composite: Composite, wanted: Sequence[bool]
+    ) -> Sequence[int | None]:
+        """Add the nodes of an operator that is several."""
+        call = Call(
+            builder=self._builder,
+            name=_name(node),
+            operands=[self._given(name, node) if name else None for name in node.input],
+            attributes=call_attributes(node),
+            wanted=wanted,
+            opset=self.network.opsets.get(node.domain, 1),
+        )
+        try:
+            return composite(call)
+        except InputError as error:
+            raise InputError(f"{describe(node)}: {error}") from error
+
+    def _given(self, name: str, node: onnx.NodeProto) -> Operand:
+        fact = self.facts[name]
+        own = name not in self._index and self._constants.is_own(name)
+        return Operand(
+            shape=fact.shape,
+            element_type=fact.type_name,
+            index=partial(self._operand, name, node),
+            contents=fact.data,
+            own=own,
+        )
+
+    def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> Sequence[int | None]:
         """Add a node of an operator that has a rule."""
         attributes = plain_attributes(node_attributes(node))
         constants = spec.constants or {}
         operands = []
+        scales = [node.input[k] for k in spec.scales if k < len(node.input)]
         for position, name in enumerate(node.input):
+            if position in spec.scales:
+                continue
+            if name and position in spec.loose and self.facts[name].data is None:
+                scales.append(name)
+                continue
             if position not in constants:
                 operands.append(name)
             elif name and node.op_type not in SHAPED:
                 contents = self._constants.contents(node, name)
                 attributes |= plain_attributes({constants[position]: contents})
-        while operands and not operands[-1]:
-            operands.pop()
-        if not all(operands):
-            raise InputError(f"{describe(node)}: leaves out an inner input; not supported")
+        operands = [name for name in (*operands, *scales) if name]  # some may be left out
+        operands = [n for n in operands if n not in scales or self._is_several(n)]
         result = self.facts[first_result(node)].shape
         opset = self.network.opsets.get(node.domain, 1)
         attributes = settle(node, attributes, opset, result)
         if node.op_type in RESIZED:
             given = [self.facts[name] if name else None for name in node.input]
             attributes |= resampling(node, opset, given, result)
-        inputs = [self._operand(name) for name in operands]
+        if node.op_type == "Concat":
+            operands = [name for name in operands if self.facts[name].elements]
+        inputs = [self._operand(name, node) for name in operands]
+        if node.op_type == "Concat" and len(inputs) == 1:
+            return self._builder.add_many("Identity", inputs, name=_name(node))
         if node.op_type == "Concat":
             inputs = self._repeated(inputs, attributes["axis"])
-        return self._builder.add_many(node.op_type, inputs, name=_name(node), **attributes)
+        if spec.stated:
+            return self._stated(node, spec, inputs, attributes)
+        return self._builder.add_many(spec.name, inputs, name=_name(node), **attributes)
 
-    def _rule(self, node: onnx.NodeProto) -> OperatorSpec | None:
-        """Return the rule of the operator, or None where it is assumed to be point-wise."""
-        try:
-            if node.domain not in ("", "ai.onnx"):
-                raise InputError(
-                    f"operator {node.domain}.{node.op_type} has no rule; pass "
-                    "--assume-pointwise to treat it as point-wise"
-                )
-            return operators.lookup(node.op_type)
-        except InputError as error:
-            if not self.assume_pointwise:
-                raise InputError(f"{describe(node)}: {error}") from None
-        if node.op_type not in self._assumed:
-            self._assumed.add(node.op_type)
-            self.warn(
-                f"{describe(node)}: no rule for {node.op_type}, assumed to be point-wise "
-                "(each operand streams once, one operation an element)"
-            )
-        return None
+    def _is_several(self, name: str) -> bool:
+        """Return whether a scale is more than one number that is known beforehand."""
+        fact = self.facts[name]
+        return fact.live or fact.elements > 1
 
-    def _operand(self, name: str) -> int:
+    def _stated(
+        self,
+        node: onnx.NodeProto,
+        spec: OperatorSpec,
+        inputs: Sequence[int],
+        attributes: Mapping[str, Attribute],
+    ) -> Sequence[int | None]:
+        """Add a node whose results are as ONNX or the file says."""
+        known = [name for name in node.output if name and name in self.facts]
+        results = [(self.facts[name].shape, self.facts[name].type_name) for name in known]
+        found = self._builder.add_stated(spec.name, inputs, results, name=_name(node), **attributes)
+        places = dict(zip(known, found, strict=True))
+        return [places.get(name) for name in node.output]
+
+    def _backward(self, node: onnx.NodeProto, step: Step) -> None:
+        """Add one operation of a backward pass; what it writes has the shapes that are known."""
+        names = [node.output[k] for k in step.writes if k < len(node.output)]
+        names = [name for name in names if name in self.facts]
+        reads = [node.input[k] for k in step.reads if k < len(node.input)]
+        inputs = [self._operand(name, node) for name in reads if name]
+        if not names:
+            return
+        if step.in_place:
+            name = unused(_name(node), self._builder.node_names)
+            self._builder.add_node(name, step.operator, inputs, inputs[:1], {})
+            self._index[names[0]] = inputs[0]
+            return
+        attributes = plain_attributes(node_attributes(node))
+        results = [(self.facts[name].shape, self.facts[name].type_name) for name in names]
+        found = self._builder.add_stated(
+            step.operator, inputs, results, name=_name(node), **attributes
+        )
+        for name, index in zip(names, found, strict=True):
+            self._builder.set_kind(index, TensorKind.GRADIENT)
+            self._index[name] = index
+
+    def _operand(self, name: str, reader: onnx.NodeProto) -> int:
         """Return the index of a value; a constant is added when it is first read."""
         if name not in self._index:
+            if not self.facts[name].elements:
+                raise InputError(f"{describe(reader)}: its operand {name} has no elements")
             node = self._constants.kept_node(name)
             if node is None:
                 self._index[name] = self._constants.add(self._builder, name)
@@ -165,10 +257,6 @@ class Emitter:
                 f"{describe(node)}: {name} has shape {list(expected)} by ONNX, but "
                 f"{list(shape)} by the rule of {node.op_type}; please report this model"
             )
-
-    def _is_read(self, name: str) -> bool:
-        read = {source for node in self.network.nodes for source in node.input}
-        return name in read or name in self.network.outputs
 
 
 def _name(node: onnx.NodeProto) -> str:

@@ -22,6 +22,7 @@ Shape = tuple[int, ...]
 # Shapes, axes and indices are read, and short rows of scales; anything longer is data.
 _READ_INTEGERS = 1024
 _READ_REALS = 16
+_MOST_AXES, _MOST_ELEMENTS = 32, 1 << 48
 _KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 _OURS = {
     **{"FLOAT": "fp32", "FLOAT16": "fp16", "BFLOAT16": "bf16", "DOUBLE": "fp64", "BOOL": "bool"},
@@ -36,6 +37,8 @@ _NAMES: dict[int, str] = {
     if name in ELEMENT_TYPES
 }
 """Names of element types by the numbers of ONNX."""
+NUMBERS: dict[str, int] = {name: number for number, name in reversed(_NAMES.items())}
+"""The least number of each name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,11 @@ class Fact:
             raise InputError(
                 f"a tensor of element type {self.element_type} and shape {list(self.shape)}: "
                 "not known to ONNX; the file is damaged, or newer than the onnx package"
+            )
+        if len(self.shape) > _MOST_AXES or self.elements > _MOST_ELEMENTS:
+            raise InputError(
+                f"a tensor of {len(self.shape)} axes and {self.elements} elements is larger than "
+                "any machine; the file is damaged, export it again"
             )
 
     @property
@@ -79,6 +87,11 @@ class Fact:
         """Whether the elements are real numbers (a constant of integers is never trained)."""
         name = _NAMES.get(self.element_type, "")
         return name != "" and element_type(name).kind in (ElementKind.FLOAT, ElementKind.COMPLEX)
+
+    @property
+    def has_width(self) -> bool:
+        """Whether elements have a width: they are numbers, no text."""
+        return self.element_type in _NAMES
 
     @property
     def worth_reading(self) -> bool:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import onnx
 from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.backward import gradient_steps, like_input
+from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_of
+from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.facts import Fact, Shape
 from spmopt.frontends.onnx_import.network import Declared
 from spmopt.frontends.onnx_import.topology import describe, first_result
+from spmopt.graph.operators.classes import SAME_SHAPE
 
 Typed = tuple[int, Shape]
-_REFUSALS = (shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError)
+_ERRORS = (
+    shape_inference.InferenceError,
+    checker.ValidationError,
+    *(RuntimeError, ValueError, TypeError, OverflowError),
+)
+_Found = dict[str, onnx.TypeProto]
+_FLOAT, _BFLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16
+_BY_DATA = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
+"""Their results are as long as data says: an open first dimension is no batch."""
 
 
 def inferred(
@@ -22,29 +35,48 @@ def inferred(
     inputs: Sequence[Fact | None],
     opsets: Mapping[str, int],
     declared: Mapping[str, Declared],
+    doubts: Doubts,
 ) -> dict[str, Typed]:
     """Return the element type and shape of the named results.
 
-    By the inference of ONNX; where it says nothing, as the file declares; for an operator
-    that ONNX does not know, the shape of its first operand. A result beyond
-    the first whose shape stays open is left out: often nothing reads it.
+    By the inference of ONNX; where it says nothing, as the file declares; for an operator that
+    ONNX does not know, or of which it refuses this node, as our rule says; for one that nobody
+    knows, the shape of its first operand. A result beyond the first whose shape stays open is left
+    out: often nothing reads it.
 
     Raises
     ------
     InputError
         Operands that do not fit, a first result of open shape, or one that is no tensor.
     """
-    found = _by_onnx(node, inputs, opsets)
+    found: _Found | None = None
+    own: list[Typed | None] | None = None
+    refusal: InputError | None = None
+    try:
+        found = _by_onnx(node, inputs, opsets, doubts)
+    except InputError as error:
+        if not doubts.may_refuse(first_result(node)):
+            raise
+        refusal = error
+    if found is None:
+        own = _by_rule(node, inputs, opsets, refusal)
     results: dict[str, Typed] = {}
-    for name in node.output:
+    for place, name in enumerate(node.output):
         typed = _dense(node, name, found) if found is not None else None
-        typed = typed or _as_declared(declared.get(name), inputs)
-        if typed is None and found is None:
+        if own is not None and place < len(own) and refusal is None:
+            typed = own[place]
+        operands = [] if node.op_type in _BY_DATA else inputs
+        typed = typed or _as_declared(declared.get(name), operands)
+        if typed is None and own is not None and place < len(own):
+            typed = own[place]
+        if typed is None and found is None and own is None and _keeps_shape(node, refusal):
             typed = _as_operand(inputs)
         if name and typed is not None:
             results[name] = typed
     if first_result(node) not in results:
-        raise open_shape(node, first_result(node))
+        raise refusal or open_shape(node, first_result(node))
+    if refusal is not None:
+        doubts.refuse(first_result(node), describe(node))
     return results
 
 
@@ -57,30 +89,96 @@ def open_shape(node: onnx.NodeProto, name: str) -> InputError:
 
 
 def _by_onnx(
-    node: onnx.NodeProto, inputs: Sequence[Fact | None], opsets: Mapping[str, int]
-) -> dict[str, onnx.TypeProto] | None:
+    node: onnx.NodeProto,
+    inputs: Sequence[Fact | None],
+    opsets: Mapping[str, int],
+    doubts: Doubts,
+) -> _Found | None:
     """Return what ONNX infers, or None for an operator that it does not know."""
-    try:
-        schema = defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
-    except defs.SchemaError:
+    schema = _schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+    if schema is None:
         return None
+    names = frozenset(each.name for each in node.attribute)
+    if not names <= schema.attributes.keys():
+        schema = _schema_with(schema, names)
+        extra = names - schema.attributes.keys()
+        if extra:
+            doubts.note("have attributes that ONNX does not know, left out", describe(node))
+            node = _without(node, extra)
+    try:
+        return _infer(schema, node, inputs, opsets)
+    except _ERRORS as error:
+        # Schemas of older operator sets leave bf16 out, and mean nothing by it.
+        if any(fact is not None and fact.element_type == _BFLOAT16 for fact in inputs):
+            try:
+                return _infer(schema, node, inputs, opsets, instead=True)
+            except _ERRORS:
+                pass
+        reason = " ".join(str(error).replace("[ShapeInferenceError]", "").split())
+        shapes = ", ".join(str(list(fact.shape)) for fact in inputs if fact is not None)
+        raise InputError(f"{describe(node)}: {reason}; operands: {shapes}") from None
+
+
+def _infer(
+    schema: defs.OpSchema,
+    node: onnx.NodeProto,
+    inputs: Sequence[Fact | None],
+    opsets: Mapping[str, int],
+    *,
+    instead: bool = False,
+) -> _Found:
+    """Ask ONNX; ``instead``: with fp32 in place of bf16."""
     types: dict[str, onnx.TypeProto] = {}
     data: dict[str, onnx.TensorProto] = {}
     for name, fact in zip(node.input, inputs, strict=True):
         if fact is not None:
-            types[name] = helper.make_tensor_type_proto(fact.element_type, fact.shape)
+            kind = fact.element_type
+            kind = _FLOAT if instead and kind == _BFLOAT16 else kind
+            types[name] = helper.make_tensor_type_proto(kind, fact.shape)
             if fact.data is not None:
                 data[name] = numpy_helper.from_array(np.array(fact.data, order="C"))
+    if node.op_type == "STFT" and not any(each.name == "onesided" for each in node.attribute):
+        # The default of the operator, which the inference takes for 0.
+        node.attribute.append(helper.make_attribute("onesided", 1))
     imports = [helper.make_opsetid(*entry) for entry in opsets.items()]
-    try:
-        found: dict[str, onnx.TypeProto] = shape_inference.infer_node_outputs(
-            schema, node, types, data, opset_imports=imports
-        )
-    except _REFUSALS as error:
-        reason = " ".join(str(error).replace("[ShapeInferenceError]", "").split())
-        shapes = ", ".join(str(list(fact.shape)) for fact in inputs if fact is not None)
-        raise InputError(f"{describe(node)}: {reason}; operands: {shapes}") from None
+    found: _Found = shape_inference.infer_node_outputs(
+        schema, node, types, data, opset_imports=imports
+    )
+    for entry in found.values() if instead else ():
+        if entry.tensor_type.elem_type == _FLOAT:
+            entry.tensor_type.elem_type = _BFLOAT16
     return found
+
+
+@cache
+def _schema(operator: str, version: int, domain: str) -> defs.OpSchema | None:
+    try:
+        found: defs.OpSchema = defs.get_schema(operator, version, domain)
+    except defs.SchemaError:
+        return None
+    return found
+
+
+def _schema_with(schema: defs.OpSchema, names: frozenset[str]) -> defs.OpSchema:
+    """Return the newest version, of this or an earlier operator set, that has all attributes.
+
+    What became an input later (``axes``, ``pads``) is an attribute in many a newer file. Without
+    such a version, the one that is given.
+    """
+    older: defs.OpSchema | None = schema
+    while older is not None and not names <= older.attributes.keys():
+        version = older.since_version - 1
+        older = _schema(older.name, version, older.domain) if version else None
+    return older or schema
+
+
+def _without(node: onnx.NodeProto, names: frozenset[str]) -> onnx.NodeProto:
+    bare = onnx.NodeProto()
+    bare.CopyFrom(node)
+    kept = [each for each in bare.attribute if each.name not in names]
+    del bare.attribute[:]
+    bare.attribute.extend(kept)
+    return bare
 
 
 def _dense(node: onnx.NodeProto, name: str, found: Mapping[str, onnx.TypeProto]) -> Typed | None:
@@ -106,6 +204,34 @@ def _as_declared(entry: Declared | None, inputs: Sequence[Fact | None]) -> Typed
         sizes[0] = operand[1][0]
     known = tuple(size for size in sizes if isinstance(size, int))
     return (entry.element_type, known) if len(known) == len(sizes) else None
+
+
+def _by_rule(
+    node: onnx.NodeProto,
+    inputs: Sequence[Fact | None],
+    opsets: Mapping[str, int],
+    refusal: InputError | None,
+) -> list[Typed | None] | None:
+    """Return what our rule of the operator says of its results, if there is one.
+
+    Where ONNX refuses the node, ours may do so as well.
+    """
+    if gradient_steps(node):
+        likes = (like_input(node, place) for place in range(len(node.output)))
+        operands = [inputs[k] if k is not None and k < len(inputs) else None for k in likes]
+        return [None if fact is None else (fact.element_type, fact.shape) for fact in operands]
+    try:
+        return results_by_rule(node, inputs, opsets)
+    except InputError:
+        if refusal is None:
+            raise
+        return None
+
+
+def _keeps_shape(node: onnx.NodeProto, refusal: InputError | None) -> bool:
+    """Whether a node of an operator unknown to ONNX may be taken to keep its operand's shape."""
+    spec = rule_of(node)
+    return refusal is None and (spec is None or spec.assumed in SAME_SHAPE)
 
 
 def _as_operand(inputs: Sequence[Fact | None]) -> Typed | None:

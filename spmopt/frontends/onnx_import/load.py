@@ -6,15 +6,16 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, MissingRuleError
 from spmopt.core.graph import Graph
-from spmopt.frontends.onnx_import.deduce import Written, deduce
+from spmopt.frontends.onnx_import.deduce import Facts, Written, deduce
+from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.emit import Emitter
-from spmopt.frontends.onnx_import.facts import Fact
+from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import read_model
 from spmopt.frontends.onnx_import.network import (
     ModelParts,
-    input_shapes,
+    input_facts,
     take_apart,
     written_batch,
 )
@@ -37,11 +38,12 @@ def load_onnx(
     batch
         Batch size in place of the file's, also where constants bake that.
     assume_pointwise
-        Take operators without a rule for point-wise, with a warning each.
+        Take all operators without a rule for point-wise, with a warning.
     warn
         Receives warnings; by default Python's own.
     sizes
-        Sizes of other symbolic dimensions by name, for example ``{"sequence": 128}``.
+        Sizes of other symbolic dimensions by name, for example ``{"sequence": 128}``, and contents
+        of inputs that are one whole number.
 
     Raises
     ------
@@ -51,24 +53,60 @@ def load_onnx(
     if batch is not None and batch < 1:
         raise InputError(f"batch must be at least 1, is {batch}")
     model = read_model(path)
+    doubts = Doubts()
     try:
-        network = take_apart(model, Path(path).parent)
-        facts = _facts(network, batch, sizes or {})
-        return Emitter(
-            network=network, facts=facts, assume_pointwise=assume_pointwise, warn=warn
-        ).graph()
+        parts = take_apart(model, Path(path).parent)
+        network, facts = _deduced(parts, batch, sizes or {}, doubts, assume_pointwise)
+        missing = without_rule(network.nodes, facts)
+        if missing and not assume_pointwise:
+            raise missing_rules(missing)
+        graph = Emitter(network=network, facts=facts, assume_pointwise=assume_pointwise).graph()
+    except MissingRuleError as error:
+        raise MissingRuleError(f"{path}: {_line(error)}", paste=error.paste) from error
     except InputError as error:
-        raise InputError(f"{path}: {' '.join(str(error).split())}") from error
+        raise InputError(f"{path}: {_line(error)}") from error
+    doubts.tell(lambda text: warn(f"{path}: {text}"))
+    if missing:
+        warn(
+            f"--assume-pointwise: {', '.join(map(str, missing))} without a rule, assumed to be "
+            "point-wise; say so of each in a file instead (--operators rules.toml): "
+            f"{missing_rules(missing).paste.splitlines()[0]}"
+        )
+    return graph
 
 
-def _facts(network: ModelParts, batch: int | None, sizes: Mapping[str, int]) -> dict[str, Fact]:
-    shapes = input_shapes(network.inputs, batch, sizes)
+def _line(error: InputError) -> str:
+    return " ".join(str(error).split())
+
+
+def _deduced(
+    network: ModelParts,
+    batch: int | None,
+    sizes: Mapping[str, int],
+    doubts: Doubts,
+    assume_pointwise: bool,
+) -> tuple[ModelParts, Facts]:
+    """Return the model and what is known of it, or name what has no rule where that is why not."""
+    try:
+        return _facts(network, batch, sizes, doubts)
+    except InputError as error:
+        missing = without_rule(network.nodes, None)
+        if missing and not assume_pointwise:
+            raise missing_rules(missing, error) from error
+        raise
+
+
+def _facts(
+    network: ModelParts, batch: int | None, sizes: Mapping[str, int], doubts: Doubts
+) -> tuple[ModelParts, Facts]:
+    inputs = input_facts(network.inputs, batch, sizes)
     baked = written_batch(network.inputs)
     if not isinstance(baked, int) or batch is None or batch == baked:
-        return deduce(network, shapes)
-    facts = deduce(network, input_shapes(network.inputs, None, sizes))
+        return deduce(network, inputs, doubts)
+    _, facts = deduce(network, input_facts(network.inputs, None, sizes), doubts)
+    doubts.final = True
     try:
-        return deduce(network, shapes, Written(facts=facts, batches=(baked, batch)))
+        return deduce(network, inputs, doubts, Written(facts=facts, batches=(baked, batch)))
     except InputError as error:
         raise InputError(
             f"at batch {batch} instead of the file's {baked}: {error}; export with an open "

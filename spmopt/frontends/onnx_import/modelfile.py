@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import onnx
@@ -10,8 +10,11 @@ from google.protobuf.message import DecodeError
 from onnx import inliner
 
 from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.topology import subgraphs
+from spmopt.frontends.onnx_import.wire import MOST_KEPT, without_weights
 
-BYTES_READ = 1 << 16  # a constant over this size is a weight; its contents are never looked at
+NODES = 200_000
+"""Most nodes of a model, local functions and loops written out: they take about 2 GB."""
 
 
 def read_model(path: str | Path) -> onnx.ModelProto:
@@ -20,16 +23,23 @@ def read_model(path: str | Path) -> onnx.ModelProto:
     Raises
     ------
     InputError
-        No such file, not ONNX, cut short, or without nodes.
+        No such file, not ONNX, cut short, without nodes, or too large.
     """
     file = Path(path)
     if not file.is_file():
-        raise InputError(f"{file}: no such file; give an ONNX file or the name of a network")
+        what = "is no regular file" if file.exists() and not file.is_dir() else "no such file"
+        raise InputError(f"{file}: {what}; give an ONNX file or the name of a network")
+    model = onnx.ModelProto()
     try:
-        model = onnx.load(str(file), format="protobuf", load_external_data=False)
-    except DecodeError:
+        model.ParseFromString(without_weights(file))
+    except (DecodeError, ValueError):
         raise InputError(
             f"{file}: not an ONNX file, or cut short; export or copy it again"
+        ) from None
+    except OverflowError:
+        raise InputError(
+            f"{file}: over {MOST_KEPT >> 20} MiB beside its weights; that is no network that can "
+            "be scheduled"
         ) from None
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
@@ -39,10 +49,55 @@ def read_model(path: str | Path) -> onnx.ModelProto:
         raise InputError(f"{file}: names no operator set; it is cut short, export it again")
     if not all(isinstance(text, str) for text in _texts(model.graph)):
         raise InputError(f"{file}: holds names that are not text; it is damaged, export it again")
-    _forget_weights(model)
-    if model.functions:
-        model = inliner.inline_local_functions(model)
-    return model
+    return _inlined(model, file)
+
+
+def _inlined(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
+    """Return the model without local functions, if that is not too large."""
+    try:
+        count = _count(model.graph.node, _Functions(model))
+    except RecursionError:
+        raise InputError(f"{file}: a local function calls itself; the file is damaged") from None
+    if count > NODES:
+        raise InputError(
+            f"{file}: over {NODES} nodes once its local functions are written out; "
+            "export a part of the model"
+        )
+    if not model.functions:
+        return model
+    try:
+        return inliner.inline_local_functions(model)
+    except (RuntimeError, ValueError, DecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{file}: its local functions cannot be written out ({reason})") from None
+
+
+class _Functions:
+    """Sizes of local functions by what they are called, each worked out once."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._nodes = {(each.domain, each.name): each.node for each in model.functions}
+        self._sizes: dict[tuple[str, str], int | None] = {}
+
+    def size(self, node: onnx.NodeProto) -> int:
+        """Return how many nodes a node stands for; RecursionError where that is without end."""
+        name = (node.domain, node.op_type)
+        if name not in self._nodes:
+            return 1
+        if name not in self._sizes:
+            self._sizes[name] = None
+            self._sizes[name] = _count(self._nodes[name], self)
+        found = self._sizes[name]
+        if found is None:
+            raise RecursionError
+        return found
+
+
+def _count(nodes: Iterable[onnx.NodeProto], functions: _Functions) -> int:
+    return sum(
+        functions.size(node) + sum(_count(graph.node, functions) for graph in subgraphs(node))
+        for node in nodes
+    )
 
 
 def _texts(graph: onnx.GraphProto) -> Iterator[str]:
@@ -50,12 +105,7 @@ def _texts(graph: onnx.GraphProto) -> Iterator[str]:
     for node in graph.node:
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
         yield from (attribute.name for attribute in node.attribute)
+        for inner in subgraphs(node):
+            yield from _texts(inner)
     for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
         yield value.name
-
-
-def _forget_weights(model: onnx.ModelProto) -> None:
-    """Free what large embedded weights hold; only their shapes are used."""
-    for tensor in model.graph.initializer:
-        if len(tensor.raw_data) > BYTES_READ:
-            tensor.ClearField("raw_data")

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import onnx
+from onnx import helper
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.frontends.onnx_import.facts import Fact, Shape, constant_fact
-from spmopt.frontends.onnx_import.topology import describe, ordered_nodes
+from spmopt.frontends.onnx_import.facts import Fact, array_fact, constant_fact
+from spmopt.frontends.onnx_import.topology import ordered_nodes, reads
 
 Dimensions = tuple[int | str | None, ...]
+_COUNTS = frozenset((onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +49,16 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
     Raises
     ------
     InputError
-        Control flow, cycles, names without a producer, inputs that are not dense tensors.
+        Cycles, names without a producer, inputs that are not dense tensors.
     """
     graph = model.graph
-    if graph.sparse_initializer:
-        raise InputError("the model has sparse initializers; convert them to dense ones")
-    constants = {tensor.name: constant_fact(tensor, folder) for tensor in graph.initializer}
+    constants = initializers(graph, folder)
     given = {value.name: value for value in graph.input if value.name not in constants}
     outputs = tuple(value.name for value in graph.output)
     nodes = ordered_nodes(graph.node, {*given, *constants}, outputs)
     for node in nodes:
-        node.domain = _domain(node.domain)
-        if any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
-            raise InputError(
-                f"{describe(node)}: holds a subgraph (control flow); a schedule needs one fixed "
-                "sequence, so export without it or fold it away (onnx-simplifier)"
-            )
-    used = {*outputs, *(name for node in nodes for name in node.input)}
+        node.domain = plain_domain(node.domain)
+    used = {*outputs, *(name for node in nodes for name in reads(node))}
     inputs = {name: _declared(value) for name, value in given.items() if name in used}
     return ModelParts(
         name=graph.name or "model",
@@ -75,13 +71,36 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
             for value in (*graph.value_info, *graph.output)
             if value.type.tensor_type.HasField("shape")
         },
-        opsets={_domain(entry.domain): entry.version for entry in model.opset_import},
+        opsets=_opsets(model),
     )
 
 
-def _domain(name: str) -> str:
-    """The standard domain has two names."""
+def initializers(graph: onnx.GraphProto, folder: Path | None) -> dict[str, Fact]:
+    """Return the constants that a graph holds; sparse ones by their dense shape."""
+    found = {tensor.name: constant_fact(tensor, folder) for tensor in graph.initializer}
+    for sparse in graph.sparse_initializer:
+        kind, shape = sparse.values.data_type, tuple(sparse.dims)
+        found[sparse.values.name] = Fact(element_type=kind, shape=shape, live=False)
+    return found
+
+
+def plain_domain(name: str) -> str:
+    """Return the name of a domain; the standard one has two."""
     return "" if name == "ai.onnx" else name
+
+
+def _opsets(model: onnx.ModelProto) -> dict[str, int]:
+    """Return the version of each operator set; of one that is named twice, the newer."""
+    found: dict[str, int] = {}
+    for entry in model.opset_import:
+        if not 0 < entry.version < 1 << 31:
+            raise InputError(
+                f"operator set {entry.domain or 'ai.onnx'} has version {entry.version}, which "
+                "does not exist; the file is damaged, export it again"
+            )
+        name = plain_domain(entry.domain)
+        found[name] = max(entry.version, found.get(name, 0))
+    return found
 
 
 def _declared(value: onnx.ValueInfoProto) -> Declared:
@@ -90,13 +109,19 @@ def _declared(value: onnx.ValueInfoProto) -> Declared:
         raise InputError(f"input {value.name}: is not a dense tensor; only those are supported")
     if not tensor.HasField("shape"):
         raise InputError(f"input {value.name}: has no shape; export the model with input shapes")
-    dimensions = tuple(
-        entry.dim_value
-        if entry.HasField("dim_value") and entry.dim_value > 0
-        else (entry.dim_param or None)
-        for entry in tensor.shape.dim
-    )
+    dimensions = tuple(_dimension(entry, axis) for axis, entry in enumerate(tensor.shape.dim))
     return Declared(element_type=tensor.elem_type, dimensions=dimensions)
+
+
+def _dimension(entry: onnx.TensorShapeProto.Dimension, axis: int) -> int | str | None:
+    """Return a size, a symbol, or None; a first size of 0 is how some exporters leave it open.
+
+    Further on, a size of 0 is an empty tensor, as the keys of a cache before the first token.
+    """
+    size: int = entry.dim_value
+    if entry.HasField("dim_value") and (size > 0 or (size == 0 and axis > 0)):
+        return size
+    return entry.dim_param or None
 
 
 def written_batch(inputs: Mapping[str, Declared]) -> int | str | None:
@@ -104,13 +129,14 @@ def written_batch(inputs: Mapping[str, Declared]) -> int | str | None:
     return next((entry.dimensions[0] for entry in inputs.values() if entry.dimensions), None)
 
 
-def input_shapes(
+def input_facts(
     inputs: Mapping[str, Declared], batch: int | None, sizes: Mapping[str, int]
-) -> dict[str, Shape]:
-    """Return the concrete shape of every input.
+) -> dict[str, Fact]:
+    """Return what is known of every input.
 
     The batch is that of :func:`written_batch`; every other input that begins with
-    the same size or symbol follows it. ``sizes`` fixes other symbolic dimensions by name.
+    the same size or symbol follows it. ``sizes`` fixes other symbolic dimensions by name, and
+    the contents of inputs that are a single whole number (a trip count).
 
     Raises
     ------
@@ -119,10 +145,15 @@ def input_shapes(
     """
     first = written_batch(inputs)
     symbols = {d for entry in inputs.values() for d in entry.dimensions if isinstance(d, str)}
+    counts = {
+        name
+        for name, entry in inputs.items()
+        if entry.element_type in _COUNTS and entry.dimensions in ((), (1,))
+    }
     for name in sizes:
-        if name not in symbols:
-            raise unknown("symbolic dimension", name, symbols)
-    shapes: dict[str, Shape] = {}
+        if name not in symbols | counts:
+            raise unknown("symbolic dimension", name, symbols | counts)
+    facts: dict[str, Fact] = {}
     for name, entry in inputs.items():
         shape: list[int] = []
         for axis, written in enumerate(entry.dimensions):
@@ -132,8 +163,11 @@ def input_shapes(
             if not isinstance(size, int):
                 raise InputError(f"input {name}: {_remedy(axis, size, is_batch)}")
             shape.append(size)
-        shapes[name] = tuple(shape)
-    return shapes
+        facts[name] = Fact(element_type=entry.element_type, shape=tuple(shape), live=True)
+        if name in counts & sizes.keys():
+            kind = helper.tensor_dtype_to_np_dtype(entry.element_type)
+            facts[name] = array_fact(np.full(tuple(shape), sizes[name], kind))
+    return facts
 
 
 def _remedy(axis: int, symbol: str | None, is_batch: bool) -> str:

@@ -20,6 +20,25 @@ def first_result(node: onnx.NodeProto) -> str:
     return next((name for name in node.output if name), "")
 
 
+def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """Return the graphs that a node of control flow holds."""
+    found = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    return found + [graph for attribute in node.attribute for graph in attribute.graphs]
+
+
+def reads(node: onnx.NodeProto) -> list[str]:
+    """Return the names that a node reads: its inputs, and what its subgraphs take from outside."""
+    found = [name for name in node.input if name]
+    for graph in subgraphs(node):
+        inside = {value.name for value in (*graph.input, *graph.initializer)}
+        inside.update(tensor.values.name for tensor in graph.sparse_initializer)
+        for inner in graph.node:
+            found += [name for name in reads(inner) if name not in inside]
+            inside.update(inner.output)
+        found += [value.name for value in graph.output if value.name not in inside]
+    return found
+
+
 def ordered_nodes(
     nodes: Sequence[onnx.NodeProto], given: Iterable[str], outputs: Iterable[str]
 ) -> list[onnx.NodeProto]:
@@ -48,7 +67,7 @@ def ordered_nodes(
         if index is None or index in needed:
             continue
         node = nodes[index]
-        sources = [_find(name, producer, available, describe(node)) for name in node.input if name]
+        sources = [_find(name, producer, available, describe(node)) for name in reads(node)]
         needed[index] = [source for source in sources if source is not None]
         waiting.extend(sources)
     if all(max(sources, default=-1) < index for index, sources in needed.items()):

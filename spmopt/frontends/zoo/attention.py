@@ -56,8 +56,12 @@ def attend(
     widths: Widths,
     *,
     positions: int | None = None,
+    output_bias: bool | None = None,
 ) -> int:
-    """Attend; ``positions`` (heads, length, span) is added to the scores."""
+    """Attend; ``positions`` (heads, length, span) is added to the scores.
+
+    ``output_bias``: whether the last projection has a bias; by default it has what the others have.
+    """
     batch, length, hidden = net.shape(x)
     span = net.shape(memory)[1]
     heads, width = widths.heads, hidden // widths.heads
@@ -76,20 +80,40 @@ def attend(
     value = net.reshape(value, batch, heads, span, width)
     context = net.layer("MatMul", f"{name}.context", weights, value)
     joined = net.reshape(context, batch, length, hidden)
-    return project(net, f"{name}.output", joined, hidden, bias=bias)
+    last = bias if output_bias is None else output_bias
+    return project(net, f"{name}.output", joined, hidden, bias=last)
 
 
 def feed_forward(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int:
     """Add a sublayer of two fully connected layers; residual and norm."""
+    return _residual(net, name, x, perceptron(net, name, x, widths))
+
+
+def perceptron(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int:
+    """Add two fully connected layers."""
     y = project(net, f"{name}.1", x, widths.inner, bias=True)
     y = net.layer(widths.activation, f"{name}.activation", y)
-    y = project(net, f"{name}.2", y, widths.hidden, bias=True)
-    return _residual(net, name, x, y)
+    return project(net, f"{name}.2", y, widths.hidden, bias=True)
+
+
+def gated(
+    net: NetworkBuilder, name: str, x: int, inner: int, activation: str, *, bias: bool
+) -> int:
+    """Add one fully connected layer times the activation of another."""
+    gate, up = (project(net, f"{name}.{what}", x, inner, bias=bias) for what in ("gate", "up"))
+    gate = net.layer(activation, f"{name}.{activation.lower()}", gate)
+    return net.layer("Mul", f"{name}.product", gate, up)
 
 
 def _residual(net: NetworkBuilder, name: str, x: int, y: int) -> int:
     y = net.dropout(f"{name}.drop", y)
     return net.layer_norm(f"{name}.norm", net.layer("Add", f"{name}.add", x, y))
+
+
+def require_positions(net: NetworkBuilder, sequence: int, most: int) -> None:
+    """Raise :class:`InputError` for more tokens than there are learned positions."""
+    if sequence > most:
+        raise InputError(f"network {net.name}: sequence must be at most {most}, is {sequence}")
 
 
 def embed(net: NetworkBuilder, name: str, table: int, batch: int, length: int) -> int:

@@ -6,8 +6,13 @@ training are left out.
 
 from __future__ import annotations
 
-from spmopt.core.errors import InputError
-from spmopt.frontends.zoo.attention import Widths, attention, embed, feed_forward
+from spmopt.frontends.zoo.attention import (
+    Widths,
+    attention,
+    embed,
+    feed_forward,
+    require_positions,
+)
 from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _VOCABULARY = 30522
@@ -26,10 +31,7 @@ def bert(
     inner: int = 0,
 ) -> list[int]:
     """Build BERT; ``inner`` is 4 ``hidden`` unless it is given."""
-    if sequence > _POSITIONS:
-        raise InputError(
-            f"network {net.name}: sequence must be at most {_POSITIONS}, is {sequence}"
-        )
+    require_positions(net, sequence, _POSITIONS)
     sizes = {"hidden": hidden, "heads": heads, "inner": inner or 4 * hidden}
     widths = Widths(**sizes, activation="Gelu", attention_bias=True)
     x = _embedded(net, batch, sequence, hidden)

@@ -18,6 +18,10 @@ class NetworkBuilder(GraphBuilder):
         """Add any operator of one result."""
         return self.add(operator, operands, name=name, **attributes)
 
+    def looked_up(self, name: str, rows: int, width: int, table: int) -> int:
+        """Return ``rows`` rows of a table of ``table`` rows that is not read as a whole."""
+        return self.layer("Lookup", name, self.weight(f"{name}.rows", (rows, width)), table=table)
+
     def image(self, batch: int, size: int) -> int:
         """Add the network input: ``batch`` square RGB images, channels first."""
         return self.input("image", (batch, 3, size, size))
@@ -62,6 +66,12 @@ class NetworkBuilder(GraphBuilder):
         features = self.shape(x)[-1:]
         scale_and_shift = [self.weight(f"{name}.{part}", features) for part in ("weight", "bias")]
         return self.layer("LayerNormalization", name, x, *scale_and_shift, axis=-1)
+
+    def group_norm(self, name: str, x: int, groups: int) -> int:
+        """Normalize each image over its pixels and the channels of a group."""
+        channels = (self.shape(x)[1],)
+        scale_and_shift = [self.weight(f"{name}.{part}", channels) for part in ("weight", "bias")]
+        return self.layer("GroupNormalization", name, x, *scale_and_shift, num_groups=groups)
 
     def root_mean_square_norm(self, name: str, x: int) -> int:
         """Divide by the root mean square over the last axis, and scale."""

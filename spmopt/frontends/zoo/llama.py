@@ -1,16 +1,38 @@
-"""LLaMA 2, a decoder: norms before the sublayers, rotary positions, grouped queries, gates.
+"""LLaMA 2 and 3, decoders: norms before the sublayers, rotary positions, grouped queries, gates.
 
 ``groups`` is the number of key and value heads: ``heads / groups`` query heads have a key and a
 value in common, so that their queries are the rows of one product. With as many groups as heads it
 is multi-head attention, as the models of 7 and 13 billion parameters have it. Nothing has a bias,
 and there is no dropout. Embedding and output projection have a table each.
+
+Three ways to run it. In training, and to score a text, all tokens are there at once. ``cache=1`` is
+the first pass over a prompt ("prefill"): keys and values of its tokens are results. ``past=N``
+adds tokens to N whose keys and values are network inputs; those of the new tokens are results, for
+the caller to put behind the others. The cache itself is read where it is: scores and means
+of old and new tokens are products of their own, of which only the scores are joined. With a cache
+the rows of the embedding are looked up, while training, with its dense gradient, reads the table.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from spmopt.core.errors import InputError
-from spmopt.frontends.zoo.attention import embed, project, word_probabilities
+from spmopt.frontends.zoo.attention import embed, gated, project, word_probabilities
 from spmopt.frontends.zoo.layers import NetworkBuilder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heads:
+    """What the attention of all layers has in common.
+
+    ``angles``: cosines and sines of the positions of the new tokens. ``past``: tokens in the cache.
+    """
+
+    groups: int
+    width: int
+    angles: tuple[int, ...]
+    past: int
 
 
 def llama(
@@ -19,63 +41,93 @@ def llama(
     *,
     layers: int,
     sequence: int,
-    hidden: int,
-    heads: int,
-    groups: int,
-    inner: int,
+    past: int,
+    cache: int,
     vocabulary: int,
+    inner: int,
+    **sizes: int,
 ) -> list[int]:
-    """Build LLaMA; ``inner`` is the width of the gated layer."""
+    """Build LLaMA; ``inner`` is the width of the gated layer, ``sizes`` are of the attention."""
+    hidden, heads = sizes["hidden"], _heads(net, sequence, past, **sizes)
+    if past or cache:
+        rows = net.looked_up("tokens", batch * sequence, hidden, vocabulary)
+        x = net.reshape(rows, batch, sequence, hidden)
+    else:
+        table = net.weight("embedding.weight", (vocabulary, hidden))
+        x = embed(net, "tokens", table, batch, sequence)
+    kept = list[int]()
+    for index in range(layers):
+        x, key_and_value = _attention(net, f"layer{index}.self", x, heads)
+        x = _feed_forward(net, f"layer{index}.ffn", x, inner)
+        kept += key_and_value if past or cache else ()
+    x = net.root_mean_square_norm("norm", x)
+    projection = net.weight("projection.weight", (vocabulary, hidden))
+    return [word_probabilities(net, x, projection), *kept]
+
+
+def _heads(
+    net: NetworkBuilder, sequence: int, past: int, *, hidden: int, heads: int, groups: int
+) -> _Heads:
     if hidden % (2 * heads) or heads % groups:
         raise InputError(
             f"network {net.name}: heads must be of an even width and as many in each group, "
             f"is hidden {hidden}, heads {heads}, groups {groups}"
         )
     width = hidden // heads
-    angles = [net.state(f"angles.{what}", (sequence, width // 2)) for what in ("cos", "sin")]
-    table = net.weight("embedding.weight", (vocabulary, hidden))
-    x = embed(net, "tokens", table, batch, sequence)
-    for index in range(layers):
-        x = _attention(net, f"layer{index}.self", x, (groups, width), angles)
-        x = _feed_forward(net, f"layer{index}.ffn", x, inner)
-    x = net.root_mean_square_norm("norm", x)
-    return [word_probabilities(net, x, net.weight("projection.weight", (vocabulary, hidden)))]
+    tables = [net.state(f"angles.{what}", (sequence, width // 2)) for what in ("cos", "sin")]
+    return _Heads(groups=groups, width=width, angles=tuple(tables), past=past)
 
 
 def _attention(
-    net: NetworkBuilder, name: str, x: int, sizes: tuple[int, int], angles: list[int]
-) -> int:
-    """Add a sublayer of grouped queries; ``sizes`` are groups and the width of a head."""
-    (batch, length, hidden), (groups, width) = net.shape(x), sizes
+    net: NetworkBuilder, name: str, x: int, heads: _Heads
+) -> tuple[int, tuple[int, int]]:
+    """Add a sublayer of grouped queries; return keys and values of its tokens, too."""
+    batch, length, hidden = net.shape(x)
     normed = net.root_mean_square_norm(f"{name}.norm", x)
     query, key, value = (
         project(net, f"{name}.{what}", normed, features, bias=False)
         for what, features in (
             ("query", hidden),
-            ("key", groups * width),
-            ("value", groups * width),
+            ("key", heads.groups * heads.width),
+            ("value", heads.groups * heads.width),
         )
     )
-    query = net.layer("RotaryEmbedding", f"{name}.query.turned", query, *angles)
-    key = net.layer("RotaryEmbedding", f"{name}.key.turned", key, *angles)
-    query = net.reshape(query, batch, groups, hidden // (groups * width) * length, width)
-    key = net.reshape(key, batch, groups, width, length)
-    scores = net.layer("MatMul", f"{name}.scores", query, key)
-    weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
-    value = net.reshape(value, batch, groups, length, width)
-    context = net.layer("MatMul", f"{name}.context", weights, value)
+    query = net.layer("RotaryEmbedding", f"{name}.query.turned", query, *heads.angles)
+    key = net.layer("RotaryEmbedding", f"{name}.key.turned", key, *heads.angles)
+    rows = hidden // (heads.groups * heads.width) * length
+    query = net.reshape(query, batch, heads.groups, rows, heads.width)
+    context = _attend(net, name, query, (key, value), heads)
     joined = net.reshape(context, batch, length, hidden)
     y = project(net, f"{name}.output", joined, hidden, bias=False)
-    return net.layer("Add", f"{name}.add", x, y)
+    return net.layer("Add", f"{name}.add", x, y), (key, value)
+
+
+def _attend(net: NetworkBuilder, name: str, query: int, new: tuple[int, int], heads: _Heads) -> int:
+    """Return the means of values, of the cache and of new tokens."""
+    batch, groups, _, width = net.shape(query)
+    length = net.shape(new[0])[1]
+    key = net.reshape(new[0], batch, groups, width, length)
+    value = net.reshape(new[1], batch, groups, length, width)
+    scores = net.layer("MatMul", f"{name}.scores", query, key)
+    if not heads.past:
+        weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
+        return net.layer("MatMul", f"{name}.context", weights, value)
+    cached = net.input(f"{name}.cache.key", (batch, groups, width, heads.past))
+    before = net.layer("MatMul", f"{name}.cache.scores", query, cached)
+    scores = net.layer("Concat", f"{name}.scores.joined", before, scores, axis=-1)
+    weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
+    parts = net.add_many(
+        "Split", [weights], name=f"{name}.weights", axis=-1, split=(heads.past, length)
+    )
+    cached = net.input(f"{name}.cache.value", (batch, groups, heads.past, width))
+    before = net.layer("MatMul", f"{name}.cache.context", parts[0], cached)
+    context = net.layer("MatMul", f"{name}.context", parts[1], value)
+    return net.layer("Add", f"{name}.context.sum", before, context)
 
 
 def _feed_forward(net: NetworkBuilder, name: str, x: int, inner: int) -> int:
     """Add a sublayer of one layer times the Swish of another, and a third."""
     normed = net.root_mean_square_norm(f"{name}.norm", x)
-    gate, up = (
-        project(net, f"{name}.{what}", normed, inner, bias=False) for what in ("gate", "up")
-    )
-    gate = net.layer("Swish", f"{name}.swish", gate)
-    y = net.layer("Mul", f"{name}.product", gate, up)
+    y = gated(net, name, normed, inner, "Swish", bias=False)
     y = project(net, f"{name}.down", y, net.shape(x)[-1], bias=False)
     return net.layer("Add", f"{name}.add", x, y)

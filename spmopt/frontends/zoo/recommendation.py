@@ -27,12 +27,6 @@ _ROWS = (
 _TOP = (1024, 1024, 512, 256)
 
 
-def _looked_up(net: NetworkBuilder, name: str, batch: int, width: int, table: int) -> int:
-    """Return the rows of a table, one a sample: (batch, width)."""
-    rows = net.weight(f"{name}.rows", (batch, width))
-    return net.layer("Lookup", name, rows, table=table)
-
-
 def _perceptron(net: NetworkBuilder, name: str, x: int, widths: Sequence[int]) -> int:
     """Add fully connected layers with rectifiers."""
     for index, width in enumerate(widths):
@@ -47,7 +41,7 @@ def ncf(
     """Build NCF."""
     factor, embedding = (
         [
-            _looked_up(net, f"{part}.{side}", batch, columns, table)
+            net.looked_up(f"{part}.{side}", batch, columns, table)
             for side, table in (("users", users), ("items", items))
         ]
         for part, columns in (("factors", factors), ("perceptron", width))
@@ -64,7 +58,7 @@ def dlrm(net: NetworkBuilder, batch: int, *, dense: int, width: int, tables: int
         raise InputError(f"network {net.name}: tables must be at most {len(_ROWS)}, is {tables}")
     x = _perceptron(net, "bottom", net.input("dense", (batch, dense)), (512, 256, width))
     vectors = [x] + [
-        _looked_up(net, f"table{index}", batch, width, rows)
+        net.looked_up(f"table{index}", batch, width, rows)
         for index, rows in enumerate(_ROWS[:tables])
     ]
     pairs = _interaction(net, vectors)

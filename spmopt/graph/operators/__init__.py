@@ -12,7 +12,7 @@ from pathlib import Path
 from spmopt.core.errors import InputError
 from spmopt.core.plugins import Registry
 from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shape, Shapes
-from spmopt.graph.operators.table import operators_of, read_operators
+from spmopt.graph.operators.table import operators_of, read_operators, read_tables
 
 
 def _operator(name: str, found: object) -> OperatorSpec:
@@ -34,10 +34,14 @@ SPECS: Registry[OperatorSpec] = Registry(
     make=_operator,
     own={
         spec.name: spec
-        for spec in read_operators(files("spmopt.graph.operators").joinpath("operators.toml"))
+        for source in sorted(files("spmopt.graph.operators").iterdir(), key=lambda each: each.name)
+        if source.name.endswith(".toml")
+        for spec in read_operators(source)
     },
 )
 """Rules of the operators by name."""
+_OF_FILES: dict[str, tuple[object, tuple[str, ...]]] = {}
+"""Tables that files gave, and the operators that are registered for each."""
 
 
 def register_operators(rules: Iterable[OperatorSpec] | str | PathLike[str]) -> None:
@@ -46,16 +50,28 @@ def register_operators(rules: Iterable[OperatorSpec] | str | PathLike[str]) -> N
     Parameters
     ----------
     rules
-        Records, or the path of a TOML file as ``spmopt/graph/operators/operators.toml`` is one.
+        Records, or the path of a TOML file as ``spmopt/graph/operators/operators.toml`` is one, or
+        with a class for each. What a file said before, it may say otherwise.
 
     Raises
     ------
     InputError
         A name that is taken, or a file that cannot be read.
     """
-    found = read_operators(Path(rules)) if isinstance(rules, str | PathLike) else rules
-    for spec in found:
-        SPECS.register(spec.name, spec)
+    if not isinstance(rules, str | PathLike):
+        for spec in rules:
+            SPECS.register(spec.name, spec)
+        return
+    for name, table in read_tables(Path(rules)).items():
+        known = _OF_FILES.get(name)
+        if known is not None and known[0] == table:
+            continue
+        for old in () if known is None else known[1]:  # the file was changed since
+            SPECS.added.pop(old, None)
+        specs = operators_of(name, table)
+        for spec in specs:
+            SPECS.register(spec.name, spec)
+        _OF_FILES[name] = table, tuple(spec.name for spec in specs)
 
 
 def lookup(name: str) -> OperatorSpec:
@@ -72,10 +88,11 @@ def lookup(name: str) -> OperatorSpec:
         near = get_close_matches(name.lower(), known, n=1)
         hint = f"did you mean {known[near[0]]}? Else " if near else ""
         raise InputError(
-            f"operator {name} has no rule; {hint}register one "
-            "(spmopt.graph.operators.register_operators), or pass --assume-pointwise to treat it "
-            "as point-wise"
+            f"operator {name} has no rule; {hint}give "
+            "it one, or a class (--operators rules.toml, or spmopt.register_operators)"
         )
+    if spec.refused:
+        raise InputError(f"operator {name}: {spec.refused}")
     return spec
 
 
@@ -95,6 +112,8 @@ def results(
         An unknown operator, or inputs and attributes that do not suit it.
     """
     spec = lookup(name)
+    if spec.stated:
+        raise InputError("has results of shapes that no rule knows; use add_stated")
     if spec.shapes is None:
         raise InputError("belongs to the backward pass; use training_graph")
     if not shapes:

@@ -94,9 +94,12 @@ def reduction(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
 
 
 def reduction_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Repeat dY along the axes that were reduced."""
+    """Repeat dY along the axes that were reduced; X and Y are read as they are, too."""
     every, rest = _reduced(outputs[0], inputs[0], attributes)
-    return f"y0[{every}] = x0[{rest}]"
+    more = (
+        f" * x{k}[{every if shape == outputs[0] else rest}]" for k, shape in enumerate(inputs) if k
+    )
+    return f"y0[{every}] = x0[{rest}]{''.join(more)}"
 
 
 def row_norm(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -314,7 +317,9 @@ def _softmax(shape: Shape, attributes: Attributes) -> tuple[str, str, str, str]:
 def _reduced(shape: Shape, result: Shape, attributes: Attributes) -> tuple[str, str]:
     """Return the indices of what is reduced along ``axes``, and of the result."""
     every = _letters(len(shape))
-    gone = positions(integers(attributes, "axes", ()) or tuple(range(len(shape))), len(shape))
+    axes = integers(attributes, "axes", ())
+    nothing = not axes and integer(attributes, "noop_with_empty_axes", 0)
+    gone = () if nothing else positions(axes or tuple(range(len(shape))), len(shape))
     kept = len(result) == len(shape)
     rest = [
         "0" if axis in gone else letter

@@ -54,6 +54,13 @@ def _sum(
     )
 
 
+def _mean(
+    inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
+) -> tuple[GradientRule, ...]:
+    """DY divided by the number of inputs, summed where an input was broadcast."""
+    return (GradientRule(of=tuple(sorted(needed)), reads=(), operator="MeanGradient"),)
+
+
 def _difference(
     inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
 ) -> tuple[GradientRule, ...]:
@@ -91,8 +98,23 @@ def _assumed(
     return (GradientRule(of=of, reads=reads, operator="AssumedPointwiseGradient"),)
 
 
+def _bits(number: int) -> int:
+    """Return the logarithm of a number, rounded up."""
+    return max(number - 1, 0).bit_length()
+
+
+def _transform(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
+    """5 n log n operations make n complex numbers: 5/2 log n each real one."""
+    length = attributes.get("dft_length", attributes.get("frame_length"))
+    if not isinstance(length, int):
+        axis = integer(attributes, "axis", -2)
+        length = inputs[0][axis] if -len(inputs[0]) <= axis < len(inputs[0]) else inputs[0][-1]
+    return -(-5 * _bits(length) // 2)
+
+
 GRADIENTS: dict[str, Gradients] = {
     "sum": _sum,
+    "mean": _mean,
     "difference": _difference,
     "leaky": _leaky,
     "extreme": _extreme,
@@ -103,10 +125,15 @@ GRADIENTS: dict[str, Gradients] = {
 FACTORS: dict[str, Factor] = {
     "once": lambda inputs, outputs, attributes: 1,
     "inputs after the first": lambda inputs, outputs, attributes: len(inputs) - 1,
+    "inputs": lambda inputs, outputs, attributes: len(inputs),
     "results": lambda inputs, outputs, attributes: len(outputs),
     "kernel": lambda inputs, outputs, attributes: prod(integers(attributes, "kernel_shape")),
     # Square and sum over the window, then scale, add, power, divide.
     "norm": lambda inputs, outputs, attributes: 2 * integer(attributes, "size") + 4,
+    "top": lambda inputs, outputs, attributes: 1 + _bits(integers(attributes, "k")[0]),
+    "sorting": lambda inputs, outputs, attributes: 1 + _bits(prod(inputs[0])),
+    "rows": lambda inputs, outputs, attributes: -(-2 * inputs[0][-1] // 3),
+    "transform": _transform,
     # 8 operations for each bilinear sample, and the mean.
     "samples": lambda inputs, outputs, attributes: (
         9 * max(1, integer(attributes, "sampling_ratio", 1)) ** 2

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
-from spmopt.graph.operators.attributes import broadcast_shape, integer
+from spmopt.graph.operators.attributes import broadcast_shape, integer, text
 from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
 
 GemmRule = Callable[[Shapes, Shapes, Attributes], Gemm]
@@ -68,7 +68,50 @@ def gate_weight(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm
     return Gemm(m=w[0], k=inputs[0][0], n=w[1], a=(1, 2), b=(0,))
 
 
-_RULES = (convolution, transposed_convolution, gemm, matmul, gate, gate_input, gate_weight)
+def einsum(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """Return a batch for what both operands and the result have, k for what both operands have."""
+    operands, _, result = text(attributes, "equation", "").partition("->")
+    first, _, second = operands.partition(",")
+    sizes = dict(zip(first + second, inputs[0] + inputs[1], strict=True))
+    both = set(first) & set(second)
+
+    def of(labels: set[str]) -> int:
+        return prod(sizes[label] for label in labels)
+
+    batch = of(both & set(result))
+    return Gemm(
+        batch=batch,
+        m=of(set(first) - both),
+        k=of(both - set(result)),
+        n=of(set(second) - both),
+        slices=(batch, batch, batch),
+    )
+
+
+def recurrent(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """Multiply X (N, I) by one direction of W (D, G H, I), transposed."""
+    x, w = inputs[:2]
+    return Gemm(m=x[0], k=x[1], n=w[1])
+
+
+def linear_attention(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """Return the products of each token with the state: of keys, of queries, of the delta rule."""
+    (b, tokens, _), (_, heads, keys, values) = inputs[0], outputs[1]
+    delta = "delta" in text(attributes, "update_rule", "gated_delta")
+    times = integer(attributes, "q_num_heads") + heads * (2 if delta else 1)
+    return Gemm(batch=b, m=tokens * times, k=keys, n=values, a=(0, 1), b=(2,))
+
+
+def blocked(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """Multiply A (..., K) by packed weights (K, N)."""
+    a = inputs[0]
+    return Gemm(m=prod(a[:-1]), k=a[-1], n=outputs[0][-1])
+
+
+_RULES = (
+    *(convolution, transposed_convolution, gemm, matmul, gate, gate_input, gate_weight),
+    *(einsum, recurrent, linear_attention, blocked),
+)
 PRODUCTS: dict[str, GemmRule] = {rule.__name__: rule for rule in _RULES}
 """The rules by name."""
 

@@ -48,8 +48,10 @@ def softmax(inputs: Shapes, attributes: Attributes) -> Shapes:
 def reduction(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Return input 0 without the axes that are reduced, or with 1 in their place (``keepdims``)."""
     shape = inputs[0]
-    axes = integers(attributes, "axes", ()) or tuple(range(len(shape)))
-    gone = positions(axes, len(shape))
+    axes = integers(attributes, "axes", ())
+    if not axes and integer(attributes, "noop_with_empty_axes", 0):
+        return (shape,)
+    gone = positions(axes or tuple(range(len(shape))), len(shape))
     if integer(attributes, "keepdims", 1):
         return (tuple(1 if axis in gone else size for axis, size in enumerate(shape)),)
     return (tuple(size for axis, size in enumerate(shape) if axis not in gone),)
@@ -340,6 +342,7 @@ def masked(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 SHAPES: dict[str, ShapeRule | None] = {
     "given": None,
+    "stated": None,
     **{
         name: rule
         for name, rule in getmembers(sys.modules[__name__], isfunction)

@@ -109,12 +109,23 @@ class OperatorSpec:
         results. By default all are that of input 0.
     constants
         Inputs of ONNX that are attributes here, by position: ``{1: "shape"}``.
+    loose
+        Positions of constants whose contents need not be known: then they are operands.
     states
         Positions of inputs that are neither data nor trained (running statistics).
     training
         What replaces the operator in a training graph, where that differs.
     loss
         A result of this operator that is an output of the graph begins the backward pass.
+    stated
+        Result shapes are stated where it is used (a file, the inference of ONNX), for they follow
+        from data or from contents of inputs; ``shapes`` is None.
+    scales
+        Positions of inputs that are left out where they are single numbers known beforehand.
+    refused
+        Why there is no rule, and what to do instead; nothing else holds then.
+    assumed
+        Class that a user gave it in place of a rule of its own: what it costs is an assumption.
     """
 
     name: str
@@ -129,6 +140,11 @@ class OperatorSpec:
     computes: Callable[[Shapes, Shapes, Attributes], str] | None = None
     result_types: Callable[[tuple[str, ...], Attributes], tuple[str, ...]] | None = None
     constants: Mapping[int, str] | None = None
+    loose: tuple[int, ...] = ()
     states: tuple[int, ...] = ()
     training: TrainingForm | None = None
     loss: bool = False
+    stated: bool = False
+    scales: tuple[int, ...] = ()
+    refused: str = ""
+    assumed: str = ""

@@ -13,7 +13,10 @@ from typing import Any, TypeVar
 from spmopt.core.elements import ELEMENT_TYPES, element_type, sum_type
 from spmopt.core.errors import InputError, unknown
 from spmopt.graph.operators.attributes import text
+from spmopt.graph.operators.classes import filled_in, product_of
 from spmopt.graph.operators.computes import COMPUTES, Computes, gradient
+from spmopt.graph.operators.further_computes import FURTHER_COMPUTES
+from spmopt.graph.operators.further_shapes import FURTHER_SHAPES
 from spmopt.graph.operators.gradients import (
     FACTORS,
     GRADIENTS,
@@ -53,6 +56,10 @@ _KEYS = {
     "states": list,
     "training": dict,
     "loss": bool,
+    "scales": list,
+    "refused": str,
+    "equation": str,
+    "operands": list,
     "accumulates": bool,
     "gradient": dict,
     "gradients": str | list,
@@ -71,13 +78,24 @@ def read_operators(source: Traversable) -> tuple[OperatorSpec, ...]:
     InputError
         It cannot be read, or a rule has a key or a value that no rule has.
     """
+    tables = read_tables(source)
+    return tuple(spec for name, table in tables.items() for spec in operators_of(name, table))
+
+
+def read_tables(source: Traversable) -> dict[str, object]:
+    """Read the tables of a TOML file of operators, by the names of these.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
     try:
-        tables = tomllib.loads(source.read_text(encoding="utf-8"))
+        return tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"operators {source}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"operators {source}: not TOML: {error}") from None
-    return tuple(spec for name, table in tables.items() for spec in operators_of(name, table))
 
 
 def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
@@ -89,8 +107,13 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         A key or a value that no rule has.
     """
     where = f"operator {name}"
+    assumed = str(table.get("class", "")) if isinstance(table, Mapping) else ""
+    if isinstance(table, Mapping) and "class" in table:
+        table = filled_in(table, where)
     rule = _checked(table, _KEYS, where)
-    shapes = _named(rule.get("shapes", "same"), SHAPES, f"shapes of {where}")
+    if "refused" in rule:
+        return (replace(_backward(name), refused=rule["refused"]),)
+    shapes = _named(rule.get("shapes", "same"), SHAPES | FURTHER_SHAPES, f"shapes of {where}")
     spec = OperatorSpec(
         name=name,
         style=_named(rule.get("style", "pointwise"), _STYLES, f"style of {where}"),
@@ -99,11 +122,21 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         accumulates=rule.get("accumulates", False),
         computes=_computes(rule, where),
         result_types=_result_types(rule, where) if "element_type" in rule else None,
-        constants=dict(enumerate(rule["constants"], start=1)) if "constants" in rule else None,
+        constants=_constants(rule["constants"]) if "constants" in rule else None,
+        loose=tuple(
+            place
+            for place, name in enumerate(rule.get("constants", ()), start=1)
+            if name.endswith("?")
+        ),
         states=tuple(rule.get("states", ())),
         training=_training(rule["training"]) if "training" in rule else None,
         loss=rule.get("loss", False),
+        stated=rule.get("shapes") == "stated",
+        scales=tuple(rule.get("scales", ())),
+        assumed=assumed,
     )
+    if "equation" in rule:
+        return (product_of(spec, rule, where),)
     if "product" not in rule:
         return _with_gradients(spec, rule, where)
     product = _named(rule["product"], PRODUCTS, f"product of {where}")
@@ -174,8 +207,13 @@ def _computes(rule: Mapping[str, Any], where: str) -> Computes:
     """Return a rule by its name, or the text that is there; by default that of broadcasting."""
     text: str = rule.get("computes", "elementwise")
     if "[" not in text:
-        return _named(text, COMPUTES, f"computes of {where}")
+        return _named(text, COMPUTES | FURTHER_COMPUTES, f"computes of {where}")
     return lambda inputs, outputs, attributes: text
+
+
+def _constants(names: Sequence[str]) -> dict[int, str]:
+    """Return the names of inputs from input 1 on; no name is that of an operand."""
+    return {place: name.rstrip("?") for place, name in enumerate(names, start=1) if name}
 
 
 def _training(table: Mapping[str, Any]) -> TrainingForm:

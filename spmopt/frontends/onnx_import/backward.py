@@ -1,0 +1,86 @@
+"""Training graphs in files: gradients and updates that an exporter wrote down, taken as they are.
+
+The gradient builder of ONNX Runtime, and what compilers for embedded training make of its graphs,
+name the gradient of an operator after it (``ReluGrad``, of dY and X). Each is one or two gradient
+operators of ours, which read and write the same tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import onnx
+
+DOMAINS = ("", "com.microsoft", "ai.onnx.training", "ai.onnx.preview.training")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A gradient operator, and positions of its inputs and results among those of the node.
+
+    An optional input or result that is left out there is left out here. ``like``: inputs whose
+    shapes the results have. ``in_place``: the result replaces the first input.
+    """
+
+    operator: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...] = (0,)
+    like: tuple[int, ...] = (1,)
+    in_place: bool = False
+
+
+def _of(operator: str) -> tuple[Step, ...]:
+    """Of dY, and X or Y."""
+    return (Step(f"{operator}Gradient", (0, 1)),)
+
+
+_STEPS: Mapping[str, tuple[Step, ...]] = {
+    **{f"{name}Grad": _of(name) for name in ("Relu", "Gelu", "Sigmoid", "Tanh", "LeakyRelu")},
+    **{f"{name}Grad": _of("Gelu") for name in ("FastGelu", "QuickGelu")},
+    **{f"{name}Grad_dX": _of("Gelu") for name in ("BiasGelu", "BiasFastGelu")},
+    **{f"Softmax{version}": _of("Softmax") for version in ("Grad", "Grad_13")},
+    **{f"LogSoftmax{version}": _of("LogSoftmax") for version in ("Grad", "Grad_13")},
+    "HardSigmoidGrad": _of("HardSigmoid"),
+    "EluGrad": _of("Elu"),
+    "DropoutGrad": _of("Dropout"),
+    "LayerNormalizationGrad": (
+        Step("NormalizationGradient", (0, 1, 2, 3, 4), (0, 1, 2), (1, 2, 2)),
+    ),
+    "BatchNormalizationGrad": (
+        Step("NormalizationGradient", (0, 1, 2, 3, 4), (0, 1, 2), (1, 2, 2)),
+    ),
+    "SimplifiedLayerNormalizationGrad": (
+        Step("RMSNormalizationGradient", (0, 1, 2, 3), (0, 1), (1, 2)),
+    ),
+    "ConvGrad": (
+        Step("ConvWeightGradient", (0, 1), (1, 2), (2,)),
+        Step("ConvInputGradient", (0, 2), (0,), (1,)),
+    ),
+    "ConvGradW": (Step("ConvWeightGradient", (0, 1), like=()),),
+    "ConvGradX": (Step("ConvInputGradient", (0, 1), like=()),),
+    "ConvGradB": (Step("ReduceSum", (0,), like=()),),
+    "AveragePoolGrad": (Step("AveragePoolGradient", (0,), like=()),),
+    "GlobalAveragePoolGrad": (Step("GlobalAveragePoolGradient", (0,), like=()),),
+    "GatherGrad": (Step("GatherGradient", (2, 1), like=()),),
+    "SliceGrad": (Step("SliceGradient", (0,), like=()),),
+    "SGD": (Step("SGD", (0, 1), like=(0,), in_place=True),),
+    "SGDOptimizer": (Step("SGD", (1, 2), in_place=True),),
+    "InPlaceAccumulator": (Step("Add", (0, 1)),),
+    "InPlaceAccumulatorV2": (Step("Add", (0, 1)),),
+}
+
+
+def gradient_steps(node: onnx.NodeProto) -> tuple[Step, ...]:
+    """Return what a node of a backward pass stands for; nothing if it is no such node."""
+    return _STEPS.get(node.op_type, ()) if node.domain in DOMAINS else ()
+
+
+def like_input(node: onnx.NodeProto, result: int) -> int | None:
+    """Return the input whose shape a result of such a node has, if that is known."""
+    found = {
+        place: like
+        for step in gradient_steps(node)
+        for place, like in zip(step.writes, step.like, strict=False)
+    }
+    return found.get(result)

@@ -1,0 +1,93 @@
+"""Operators without a rule: all at once, what they weigh, and what to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import onnx
+
+from spmopt.core.elements import element_type
+from spmopt.core.errors import InputError, MissingRuleError
+from spmopt.frontends.onnx_import.backward import gradient_steps
+from spmopt.frontends.onnx_import.by_rule import composite_of, rule_name, rule_of
+from spmopt.frontends.onnx_import.facts import Fact
+from spmopt.frontends.onnx_import.topology import describe, subgraphs
+
+_SHOWN = 8
+"""Operators that the line names; what to paste names all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """One operator without a rule.
+
+    ``share``: of all bytes that nodes read and write, those of its nodes; None where shapes are not
+    known.
+    """
+
+    name: str
+    nodes: int
+    example: str
+    share: float | None = None
+
+    def __str__(self) -> str:
+        of_bytes = "" if self.share is None else f", {self.share:.2g} % of bytes"
+        return f"{self.name} ({self.nodes} {'node' if self.nodes == 1 else 'nodes'}{of_bytes})"
+
+
+def without_rule(
+    nodes: Sequence[onnx.NodeProto], facts: Mapping[str, Fact] | None
+) -> list[Missing]:
+    """Return the operators of ``nodes`` that have no rule, those of most bytes first.
+
+    ``facts``: of all names; nodes that compute nothing then do not count.
+    """
+    found: dict[str, list[onnx.NodeProto]] = {}
+    touched: dict[str, int] = {}
+    whole = 0
+    for node in nodes:
+        if facts is not None and not any(facts[n].live for n in node.output if n in facts):
+            continue
+        name, size = rule_name(node), 0 if facts is None else _bytes(node, facts)
+        whole += size
+        known = rule_of(node) or gradient_steps(node)
+        known = known or composite_of(node, [bool(each) for each in node.output])
+        if node.op_type == "Constant" or subgraphs(node) or known:
+            continue
+        found.setdefault(name, []).append(node)
+        touched[name] = touched.get(name, 0) + size
+    return [
+        Missing(
+            name=name,
+            nodes=len(of),
+            example=describe(of[0]),
+            share=None if facts is None or not whole else 100 * touched[name] / whole,
+        )
+        for name, of in sorted(found.items(), key=lambda each: (-touched[each[0]], each[0]))
+    ]
+
+
+def missing_rules(found: Sequence[Missing], because: InputError | None = None) -> MissingRuleError:
+    """Return the error that names all of them, and a file that would give them rules."""
+    names = ", ".join(map(str, found[:_SHOWN]))
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    operators = "1 operator has" if len(found) == 1 else f"{len(found)} operators have"
+    after = "" if because is None else f"; so shapes after them are not known: {because}"
+    return MissingRuleError(
+        f"{operators} no rule: {names}{more}{after}; give each a class in a file "
+        f"(--operators rules.toml), as {_line(found[0].name)}",
+        paste="\n".join(_line(each.name) for each in found),
+    )
+
+
+def _line(name: str) -> str:
+    """Return the line of a file of operators that takes one for point-wise."""
+    plain = name.replace("_", "").replace("-", "")
+    key = name if plain.isascii() and plain.isalnum() else f'"{name}"'
+    return f'{key}.class = "pointwise"'
+
+
+def _bytes(node: onnx.NodeProto, facts: Mapping[str, Fact]) -> int:
+    known = (facts[name] for name in {*node.input, *node.output} if name in facts)
+    return sum(element_type(f.type_name).bytes_of(f.elements) for f in known if f.has_width)

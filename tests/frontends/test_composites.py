@@ -1,0 +1,431 @@
+"""Operators taken apart: their multiply-accumulates, results, weights and gradients.
+
+Figures of torch are those of its ``FlopCounterMode`` (2.14), halved; it counts nothing inside of an
+LSTM, whose figure follows from the four gates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
+from spmopt.frontends.onnx_import import load_onnx
+from spmopt.graph.folding import folded
+from spmopt.graph.lower import lower
+from spmopt.graph.training import training_graph
+
+from .figures import MACHINE, macs, moving, output_shapes, parameters
+from .models import Array, floats, ints, model, saved
+
+make_node = helper.make_node
+MICROSOFT: dict[str, Any] = {"domain": "com.microsoft"}
+Shapes = dict[str, Sequence[int]]
+
+
+def graph_of(
+    folder: Path,
+    operator: str,
+    inputs: Shapes,
+    constants: dict[str, Array] | None = None,
+    *,
+    operands: Sequence[str] | None = None,
+    outputs: Sequence[str] = ("y",),
+    opset: int = 23,
+    element_type: int = TensorProto.FLOAT,
+    **attributes: Any,
+) -> Graph:
+    """Graph of one node, whose operands are the inputs and the constants in their order."""
+    names = [*inputs, *(constants or {})] if operands is None else operands
+    node = make_node(operator, names, list(outputs), **attributes)
+    read = [name for name in outputs if name]
+    made = model([node], inputs, constants, outputs=read, opset=opset, element_type=element_type)
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return load_onnx(saved(folder, made))
+
+
+def recurrent(gates: int, hidden: int, features: int, ways: int = 1) -> dict[str, Array]:
+    return {
+        "w": floats(ways, gates * hidden, features),
+        "r": floats(ways, gates * hidden, hidden),
+        "b": floats(ways, 2 * gates * hidden),
+    }
+
+
+@pytest.mark.parametrize(
+    ("operator", "gates", "ways", "attributes", "work", "weights"),
+    [
+        # 5 steps of 3 rows: (8 + 16) by G 16, for each direction; of torch 5760 and 17280.
+        ("RNN", 1, 1, {}, 5760, 416),
+        ("GRU", 3, 1, {"linear_before_reset": 1}, 17280, 1248),
+        ("GRU", 3, 1, {}, 17280, 1248),
+        ("GRU", 3, 2, {}, 34560, 2496),
+        ("LSTM", 4, 1, {}, 5 * 3 * 24 * 64, 1664),
+        ("LSTM", 4, 2, {}, 2 * 5 * 3 * 24 * 64, 3328),
+    ],
+)
+def test_recurrent_layers(
+    tmp_path: Path,
+    *,
+    operator: str,
+    gates: int,
+    ways: int,
+    attributes: dict[str, Any],
+    work: int,
+    weights: int,
+) -> None:
+    """Work and parameters are those of torch's layers; a step takes W and R once."""
+    outputs = ["y", "h", "c"][: 3 if operator == "LSTM" else 2]
+    graph = graph_of(
+        tmp_path,
+        operator,
+        {"x": [5, 3, 8]},
+        recurrent(gates, 16, 8, ways),
+        outputs=outputs,
+        hidden_size=16,
+        direction="bidirectional" if ways == 2 else "forward",
+        **attributes,
+    )
+    shapes = {"y": (5, ways, 3, 16), "h": (ways, 3, 16), "c": (ways, 3, 16)}
+    assert sorted(output_shapes(graph)) == sorted(shapes[name] for name in outputs)
+    assert (macs(graph), parameters(graph)) == (work, weights)
+    step = training_graph(graph)
+    # dW and dR of every product; dX of none, dh of all but the first of each direction.
+    inner = 4 * 3 * gates * 16 * 16 * ways
+    if operator == "GRU" and not attributes:  # a reset h is trained even where h is zeros
+        inner += 3 * 16 * 16 * ways
+    assert macs(step) == 2 * work + inner
+    assert len(lower(step, MACHINE).operations) == moving(step).total()
+
+
+def test_a_layer_of_live_weights_splits_them(tmp_path: Path) -> None:
+    inputs: Shapes = {"x": [5, 3, 8], "w": [2, 64, 8], "r": [2, 64, 16]}
+    graph = graph_of(tmp_path, "LSTM", inputs, hidden_size=16, direction="bidirectional")
+    assert macs(graph) == 2 * 5 * 3 * 24 * 64
+    assert parameters(graph) == 0
+
+
+@pytest.mark.parametrize("layout", ["packed", "heads first"])
+@pytest.mark.parametrize(("heads", "shared"), [(6, 6), (6, 2), (6, 1)])
+def test_attention(tmp_path: Path, layout: str, heads: int, shared: int) -> None:
+    """``scaled_dot_product_attention`` has 57600, however many heads share keys."""
+    attributes: dict[str, Any] = {}
+    result: tuple[int, ...]
+    if layout == "packed":
+        inputs: Shapes = {
+            "q": [2, 10, heads * 16],
+            "k": [2, 12, shared * 16],
+            "v": [2, 12, shared * 24],
+        }
+        attributes = {"q_num_heads": heads, "kv_num_heads": shared}
+        result = (2, 10, heads * 24)
+    else:
+        inputs = {"q": [2, heads, 10, 16], "k": [2, shared, 12, 16], "v": [2, shared, 12, 24]}
+        result = (2, heads, 10, 24)
+    graph = graph_of(tmp_path, "Attention", inputs, **attributes)
+    assert macs(graph) == 57600
+    assert output_shapes(graph) == [result]
+    assert moving(graph) == {"Einsum": 2, "Softmax": 1}
+
+
+def test_attention_with_a_cache_and_a_mask(tmp_path: Path) -> None:
+    inputs: Shapes = {
+        "q": [2, 1, 64],
+        "k": [2, 1, 32],
+        "v": [2, 1, 32],
+        "pk": [2, 2, 7, 16],
+        "pv": [2, 2, 7, 16],
+    }
+    graph = graph_of(
+        tmp_path,
+        "Attention",
+        inputs,
+        {"mask": floats(1, 8)},
+        operands=["q", "k", "v", "mask", "pk", "pv"],
+        outputs=["y", "present_k", "present_v"],
+        q_num_heads=4,
+        kv_num_heads=2,
+    )
+    assert sorted(output_shapes(graph)) == [(2, 1, 64), (2, 2, 8, 16), (2, 2, 8, 16)]
+    assert macs(graph) == 2 * 2 * 4 * 8 * 16
+    assert moving(graph) == {"Einsum": 2, "Softmax": 1, "Add": 1, "Concat": 2, "Transpose": 2}
+
+
+def test_gradients_of_attention(tmp_path: Path) -> None:
+    """Of each of two products both operands get theirs."""
+    nodes = [make_node("MatMul", ["x", f"w{k}"], [k]) for k in "qkv"] + [
+        make_node("Attention", ["q", "k", "v"], ["y"], q_num_heads=4, kv_num_heads=4)
+    ]
+    constants: dict[str, Array] = {f"w{k}": floats(32, 32) for k in "qkv"}
+    graph = load_onnx(saved(tmp_path, model(nodes, {"x": [2, 10, 32]}, constants, opset=23)))
+    # nn.MultiheadAttention has 94720: one more projection, of 20 rows.
+    assert macs(graph) + 20 * 32 * 32 == 94720
+    products = 2 * 2 * 10 * 10 * 32
+    assert macs(training_graph(graph)) == 3 * products + 2 * 3 * 20 * 32 * 32
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "work"),
+    [
+        ("bij,bjk->bik", [(4, 5, 6), (4, 6, 7)], 840),
+        ("ij,jk,kl->il", [(3, 4), (4, 5), (5, 6)], 150),
+        ("bhqd,bkhd->bhqk", [(2, 3, 4, 5), (2, 6, 3, 5)], 720),
+        ("...ij,jk->...ik", [(2, 3, 4, 5), (5, 6)], 720),
+        ("i,i->", [(7,), (7,)], 7),
+        ("abc,bd->ad", [(2, 3, 4), (3, 5)], 30),
+        ("ij,jk", [(3, 4), (4, 5)], 60),
+        # No product of matrices: transposed, summed, multiplied.
+        ("ij->ji", [(3, 4)], 0),
+        ("ij->", [(3, 4)], 0),
+        ("ii->i", [(4, 4)], 0),
+        ("i,j->ji", [(3,), (4,)], 0),
+        ("ab,b->ba", [(3, 4), (4,)], 0),
+    ],
+)
+def test_einsum(tmp_path: Path, equation: str, shapes: list[tuple[int, ...]], work: int) -> None:
+    """Shapes are those of numpy, work that of torch where it multiplies matrices."""
+    inputs: Shapes = {f"x{k}": shape for k, shape in enumerate(shapes)}
+    graph = graph_of(tmp_path, "Einsum", inputs, equation=equation)
+    expected = np.einsum(equation, *(np.zeros(shape) for shape in shapes))
+    assert output_shapes(graph) == [expected.shape]
+    assert macs(graph) == work
+    if moving(graph):
+        lower(folded(graph), MACHINE)
+
+
+@pytest.mark.parametrize("equation", ["ij,jk", "xbi,bij->xbj", "bi,bi->b", "i,j->ij"])
+def test_gradients_of_einsum_do_its_work_for_each_operand(tmp_path: Path, equation: str) -> None:
+    sizes = {label: size for size, label in enumerate("ijkbx", start=3)}
+    first, second = equation.partition("->")[0].split(",")
+    shapes = [tuple(sizes[label] for label in of) for of in (first, second)]
+    weight: Array = floats(*shapes[1])
+    nodes = [
+        make_node("Mul", ["x", "scale"], ["h"]),
+        make_node("Einsum", ["h", "w"], ["y"], equation=equation),
+    ]
+    constants = {"scale": floats(*shapes[0]), "w": weight}
+    graph = load_onnx(saved(tmp_path, model(nodes, {"x": shapes[0]}, constants)))
+    step = training_graph(graph)
+    assert macs(step) == 3 * macs(graph)
+    lower(step, MACHINE)
+
+
+@pytest.mark.parametrize(
+    ("operator", "opset", "shapes", "attributes", "work"),
+    [
+        ("MatMulInteger", 10, {"x": [2, 3, 4], "w": [4, 5]}, {}, 120),
+        ("ConvInteger", 10, {"x": [2, 4, 6, 6], "w": [8, 2, 3, 3]}, {"group": 2}, 2 * 16 * 8 * 18),
+        (
+            "DeformConv",
+            19,
+            {"x": [1, 4, 6, 6], "w": [8, 4, 3, 3], "offset": [1, 18, 4, 4]},
+            {},
+            16 * 8 * 36,
+        ),
+        (
+            "CausalConvWithState",
+            27,
+            {"x": [2, 8, 10], "w": [8, 1, 4]},
+            {"activation": "silu"},
+            2 * 8 * 10 * 4,
+        ),
+        # Keys and queries of 12 tokens of 2 heads, with a state of 4 by 4.
+        (
+            "LinearAttention",
+            27,
+            {"q": [1, 12, 8], "k": [1, 12, 8], "v": [1, 12, 8]},
+            {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"},
+            12 * 4 * 16,
+        ),
+        ("AffineGrid", 20, {"theta": [2, 2, 3]}, {}, 2 * 5 * 6 * 3 * 2),
+    ],
+)
+def test_products(
+    tmp_path: Path,
+    *,
+    operator: str,
+    opset: int,
+    shapes: Shapes,
+    attributes: dict[str, Any],
+    work: int,
+) -> None:
+    outputs = ["y", "state"] if "Linear" in operator or "Causal" in operator else ["y"]
+    constants: dict[str, Array] = {}
+    if operator == "AffineGrid":
+        constants["size"] = ints(2, 3, 5, 6)
+    try:
+        graph = graph_of(
+            tmp_path,
+            operator,
+            shapes,
+            constants,
+            outputs=outputs,
+            opset=opset,
+            element_type=TensorProto.UINT8 if "Integer" in operator else TensorProto.FLOAT,
+            **attributes,
+        )
+    except InputError as error:
+        if "has no rule" not in str(error) and opset < 26:
+            raise
+        pytest.skip("this version of onnx does not know the operator")
+    assert macs(graph) == work
+
+
+def test_a_quantized_convolution_reads_bytes_and_writes_bytes(tmp_path: Path) -> None:
+    """Single scales and zero points are part of the operation; a scale of each filter is read."""
+    inputs: Shapes = {"x": [1, 4, 8, 8]}
+    one, none = np.ones((), np.float32), np.zeros((), np.uint8)
+    constants: dict[str, Any] = {
+        **{"xs": one, "xz": none, "w": np.zeros((16, 4, 3, 3), np.uint8)},
+        **{"ws": np.ones(16, np.float32), "wz": none, "ys": one, "yz": none},
+        "b": np.zeros(16, np.int32),
+    }
+    graph = graph_of(
+        tmp_path, "QLinearConv", inputs, constants, opset=10, element_type=TensorProto.UINT8
+    )
+    (node,) = graph.nodes
+    values = [graph.values[index] for index in (*node.inputs, *node.outputs)]
+    assert [(v.element_type, v.size_bytes) for v in values] == [
+        ("uint8", 256),
+        ("uint8", 576),
+        ("int32", 64),
+        ("fp32", 64),
+        ("uint8", 576),
+    ]
+    assert macs(graph) == 36 * 16 * 36
+    assert len(lower(graph, MACHINE).operations) == 1
+
+
+MICROSOFT_CASES: list[tuple[str, Shapes, dict[str, Array], dict[str, Any], list[Any], int]] = [
+    ("Gelu", {"x": [2, 8]}, {}, {}, [(2, 8)], 0),
+    ("FastGelu", {"x": [2, 8]}, {"b": floats(8)}, {}, [(2, 8)], 0),
+    ("QuickGelu", {"x": [2, 8]}, {}, {}, [(2, 8)], 0),
+    ("BiasGelu", {"x": [2, 8]}, {"b": floats(8)}, {}, [(2, 8)], 0),
+    ("BiasSplitGelu", {"x": [2, 3, 8]}, {"b": floats(8)}, {}, [(2, 3, 4)], 0),
+    ("BiasAdd", {"x": [2, 3, 8]}, {"b": floats(8), "s": floats(2, 3, 8)}, {}, [(2, 3, 8)], 0),
+    ("BiasSoftmax", {"x": [2, 3, 8]}, {"b": floats(1, 3, 8)}, {}, [(2, 3, 8)], 0),
+    (
+        "FusedMatMul",
+        {"x": [2, 3, 8]},
+        {"w": floats(2, 5, 8)},
+        {"transB": 1},
+        [(2, 3, 5)],
+        2 * 3 * 5 * 8,
+    ),
+    ("FusedMatMul", {"x": [2, 3, 8]}, {"w": floats(5, 8)}, {"transB": 1}, [(2, 3, 5)], 240),
+    ("FusedGemm", {"x": [3, 8]}, {"w": floats(8, 5)}, {"activation": "Relu"}, [(3, 5)], 120),
+    (
+        "FusedConv",
+        {"x": [1, 4, 8, 8]},
+        {"w": floats(6, 4, 3, 3)},
+        {"activation": "Relu", "kernel_shape": [3, 3]},
+        [(1, 6, 6, 6)],
+        36 * 6 * 36,
+    ),
+    (
+        "SkipLayerNormalization",
+        {"x": [2, 3, 8], "s": [2, 3, 8]},
+        {"g": floats(8), "b": floats(8)},
+        {},
+        [(2, 3, 8)],
+        0,
+    ),
+    (
+        "SkipSimplifiedLayerNormalization",
+        {"x": [2, 3, 8], "s": [2, 3, 8]},
+        {"g": floats(8)},
+        {},
+        [(2, 3, 8)],
+        0,
+    ),
+    (
+        "MultiHeadAttention",
+        {"q": [2, 5, 32], "k": [2, 6, 32], "v": [2, 6, 32]},
+        {"b": floats(96)},
+        {"num_heads": 4},
+        [(2, 5, 32)],
+        2 * 2 * 5 * 6 * 32,
+    ),
+    (
+        "Attention",
+        {"x": [2, 5, 32]},
+        {"w": floats(32, 96), "b": floats(96)},
+        {"num_heads": 4},
+        [(2, 5, 32)],
+        10 * 32 * 96 + 2 * 2 * 5 * 5 * 32,
+    ),
+    (
+        "MatMulNBits",
+        {"x": [2, 3, 64]},
+        {"w": np.zeros((48, 2, 16), np.uint8), "s": floats(96)},  # type: ignore[dict-item]
+        {"K": 64, "N": 48, "bits": 4, "block_size": 32},
+        [(2, 3, 48)],
+        6 * 64 * 48,
+    ),
+    (
+        "DynamicQuantizeMatMul",
+        {"x": [2, 3, 8]},
+        {"w": np.zeros((8, 5), np.int8), "s": floats(1)},  # type: ignore[dict-item]
+        {},
+        [(2, 3, 5)],
+        240,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "constants", "attributes", "shapes", "work"), MICROSOFT_CASES
+)
+def test_operators_of_onnx_runtime(
+    tmp_path: Path,
+    *,
+    operator: str,
+    inputs: Shapes,
+    constants: dict[str, Array],
+    attributes: dict[str, Any],
+    shapes: list[Any],
+    work: int,
+) -> None:
+    graph = graph_of(tmp_path, operator, inputs, constants, **MICROSOFT, **attributes)
+    assert output_shapes(graph) == shapes
+    assert macs(graph) == work
+    lower(folded(graph), MACHINE)
+
+
+def test_grouped_queries_turn_and_extend_their_cache(tmp_path: Path) -> None:
+    inputs: Shapes = {
+        "q": [2, 3, 64],
+        "k": [2, 3, 32],
+        "v": [2, 3, 32],
+        "pk": [2, 2, 5, 16],
+        "pv": [2, 2, 5, 16],
+    }
+    constants: dict[str, Array] = {
+        **{"lengths": ints(7, 7), "total": ints(8)},
+        **{"cos": floats(32, 8), "sin": floats(32, 8)},
+    }
+    graph = graph_of(
+        tmp_path,
+        "GroupQueryAttention",
+        inputs,
+        constants,
+        outputs=["y", "present_k", "present_v"],
+        **MICROSOFT,
+        num_heads=4,
+        kv_num_heads=2,
+        do_rotary=1,
+    )
+    assert sorted(output_shapes(graph)) == [(2, 2, 8, 16), (2, 2, 8, 16), (2, 3, 64)]
+    assert macs(graph) == 2 * 2 * 4 * 3 * 8 * 16
+    assert moving(graph)["RotaryEmbedding"] == 2
+
+
+def test_a_refused_operator_says_why(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"QOrderedMatMul: .* quantize with QDQ instead"):
+        graph_of(tmp_path, "QOrderedMatMul", {"x": [2, 4]}, **MICROSOFT)

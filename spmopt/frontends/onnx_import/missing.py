@@ -51,8 +51,8 @@ def without_rule(
             continue
         name, size = rule_name(node), 0 if facts is None else _bytes(node, facts)
         whole += size
-        known = rule_of(node) or gradient_steps(node)
-        known = known or composite_of(node, [bool(each) for each in node.output])
+        apart = composite_of(node, [bool(each) for each in node.output])
+        known = rule_of(node) or gradient_steps(node) or apart
         if node.op_type == "Constant" or subgraphs(node) or known:
             continue
         found.setdefault(name, []).append(node)

@@ -144,18 +144,6 @@ def norm_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> st
     return "; ".join(found)
 
 
-def group_norm_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Of dY, X, scale and statistics: sums over each group, then dX; sums for scale and bias."""
-    x = "x0[n, g@c, *y] * x1[n, g@c, *y] * x3[n, g] * x4[n, g]"
-    parts = [
-        f"s[n, g] += {x} * x2[g@c]; y{k}[n, g@c, *y] = {x} * x2[g@c] * s[n, g]"
-        if each == inputs[0]
-        else f"y{k}[g@c] += {x}"
-        for k, each in enumerate(outputs)
-    ]
-    return "; ".join([*parts, "g < num_groups"])
-
-
 def concat(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Write each input behind those before it."""
     return "; ".join(
@@ -408,7 +396,6 @@ COMPUTES: dict[str, Computes] = {
         reduction_gradient,
         row_norm,
         norm_gradient,
-        group_norm_gradient,
         concat,
         concat_gradient,
         split_gradient,

@@ -73,7 +73,9 @@ def group_norm(inputs: Shapes, attributes: Attributes) -> Shapes:
     x, *rest = inputs
     expect_rank(x, 2, "input")
     groups = integer(attributes, "num_groups")
-    if groups < 1 or x[1] % groups or any(each not in ((x[1],), (groups,)) for each in rest):
+    if groups < 1 or x[1] % groups:
+        raise InputError(f"num_groups {groups} must divide {x[1]} channels")
+    if any(each not in ((x[1],), (groups,)) for each in rest):
         raise InputError(f"scale and bias {rest} do not suit {x[1]} channels in {groups} groups")
     return (x,)
 

@@ -126,7 +126,7 @@ def matmul(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Multiply matrices of the last two axes, the others broadcast; vectors as numpy takes them."""
     if not inputs[0] or not inputs[1]:
         raise InputError("a scalar has no matrix product; use Mul")
-    a, b = matrices(inputs[0], inputs[1])
+    a, b = matrices(inputs[0], inputs[1], attributes)
     if a[-1] != b[-2]:
         raise InputError(f"inner dimensions of {inputs[0]} and {inputs[1]} differ")
     rows = a[-2:-1] if len(inputs[0]) > 1 else ()
@@ -162,23 +162,6 @@ def batch_norm_training(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Return Y, and the mean and inverse deviation of each channel."""
     channels = inputs[0][1:2]
     return (*batch_norm(inputs, attributes), channels, channels)
-
-
-def group_norm(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Return one result, of the shape of input 0; scale and bias have a figure for each channel."""
-    channels, groups = inputs[0][1:2], integer(attributes, "num_groups", 0)
-    expect_rank(inputs[0], 2, "input")
-    if any(shape != channels for shape in inputs[1:]):
-        raise InputError(f"scale and bias must have shape {channels}")
-    if groups < 1 or channels[0] % groups:
-        raise InputError(f"num_groups {groups} must divide {channels[0]} channels")
-    return (inputs[0],)
-
-
-def group_norm_training(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Return Y, and the mean and inverse deviation of each group of each sample."""
-    rows = (inputs[0][0], integer(attributes, "num_groups", 0))
-    return (*group_norm(inputs, attributes), rows, rows)
 
 
 def layer_norm(inputs: Shapes, attributes: Attributes) -> Shapes:

@@ -268,7 +268,7 @@ def machine(
     Parameters
     ----------
     base
-        Machine: name (see :func:`list_machines`) or TOML file.
+        Machine: name (see :func:`list_machines`), TOML file, or YAML file of ZigZag or Stream.
     spm
         Scratchpad size, e.g. 24MB or 24MiB.
     bandwidth
@@ -307,7 +307,7 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import load_machine, override
+    from spmopt.hardware.machines import left_out, load_machine, override
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.hardware.settings import BANK, require_units, split_banks
 
@@ -329,9 +329,10 @@ def machine(
     else:
         found = load_machine(str(base), changes)
     found = _with_banks(found, bank, given)
-    mixed = disagreement(sources_of(found))
-    if mixed is not None:
-        callbacks.warn(mixed)
+    unread = None if isinstance(base, Machine) else left_out(str(base))
+    for warning in (disagreement(sources_of(found)), unread):
+        if warning is not None:
+            callbacks.warn(warning)
     return found
 
 

@@ -363,7 +363,7 @@ MICROSOFT_CASES: list[tuple[str, Shapes, dict[str, Array], dict[str, Any], list[
     (
         "MatMulNBits",
         {"x": [2, 3, 64]},
-        {"w": np.zeros((48, 2, 16), np.uint8), "s": floats(96)},  # type: ignore[dict-item]
+        {"w": np.zeros((48, 2, 16), np.uint8), "s": floats(96)},
         {"K": 64, "N": 48, "bits": 4, "block_size": 32},
         [(2, 3, 48)],
         6 * 64 * 48,
@@ -371,7 +371,7 @@ MICROSOFT_CASES: list[tuple[str, Shapes, dict[str, Array], dict[str, Any], list[
     (
         "DynamicQuantizeMatMul",
         {"x": [2, 3, 8]},
-        {"w": np.zeros((8, 5), np.int8), "s": floats(1)},  # type: ignore[dict-item]
+        {"w": np.zeros((8, 5), np.int8), "s": floats(1)},
         {},
         [(2, 3, 5)],
         240,
@@ -429,3 +429,34 @@ def test_grouped_queries_turn_and_extend_their_cache(tmp_path: Path) -> None:
 def test_a_refused_operator_says_why(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"QOrderedMatMul: .* quantize with QDQ instead"):
         graph_of(tmp_path, "QOrderedMatMul", {"x": [2, 4]}, **MICROSOFT)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_constant_states_before_a_sequence_are_not_trained(tmp_path: Path, shared: bool) -> None:
+    """Exporters cut zeros into initial states: these are no parameters of the layer."""
+    zeros: dict[str, Array] = {"zeros": floats(2, 3, 16)}
+    cuts = [
+        make_node("Slice", ["zeros", str(k), str(k + 1), "axis"], [name])
+        for k, name in enumerate(["h0", "c0"])
+    ]
+    layer = make_node(
+        "LSTM", ["x", "w", "r", "b", "", "h0", "c0" if shared else ""], ["y"], hidden_size=16
+    )
+    constants: dict[str, Array] = {
+        **recurrent(4, 16, 8),
+        **zeros,
+        **{"axis": ints(0), "0": ints(0), "1": ints(1), "2": ints(2)},
+    }
+    made = model([*cuts, layer], {"x": [5, 3, 8]}, constants)
+    graph = load_onnx(saved(tmp_path, made))
+    assert parameters(graph) == 1664
+
+
+@pytest.mark.parametrize("operator", ["RequantShift", "ai.onnx.contrib.RequantShift"])
+def test_a_requantization_is_point_wise_and_its_factors_are_not_trained(
+    tmp_path: Path, operator: str
+) -> None:
+    domain, _, name = operator.rpartition(".")
+    constants: dict[str, Array] = {"mul": floats(4), "add": floats(4)}
+    graph = graph_of(tmp_path, name, {"x": [2, 3, 4]}, constants, domain=domain, div=256, signed=1)
+    assert (output_shapes(graph), macs(graph), parameters(graph)) == ([(2, 3, 4)], 0, 0)

@@ -144,6 +144,7 @@ class Emitter:
             element_type=fact.type_name,
             index=partial(self._operand, name, node),
             contents=fact.data,
+            live=fact.live,
             own=own,
         )
 

@@ -11,7 +11,7 @@ from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.backward import gradient_steps, like_input
-from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_of
+from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_name, rule_of
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.facts import Fact, Shape
 from spmopt.frontends.onnx_import.network import Declared
@@ -74,10 +74,18 @@ def inferred(
         if name and typed is not None:
             results[name] = typed
     if first_result(node) not in results:
-        raise refusal or open_shape(node, first_result(node))
+        raise refusal or _refused(node) or open_shape(node, first_result(node))
     if refusal is not None:
         doubts.refuse(first_result(node), describe(node))
     return results
+
+
+def _refused(node: onnx.NodeProto) -> InputError | None:
+    """Return the reason why an operator has no rule, where there is one."""
+    spec = rule_of(node)
+    if spec is None or not spec.refused:
+        return None
+    return InputError(f"{describe(node)}: operator {rule_name(node)}: {spec.refused}")
 
 
 def open_shape(node: onnx.NodeProto, name: str) -> InputError:
@@ -160,16 +168,19 @@ def _schema(operator: str, version: int, domain: str) -> defs.OpSchema | None:
 
 
 def _schema_with(schema: defs.OpSchema, names: frozenset[str]) -> defs.OpSchema:
-    """Return the newest version, of this or an earlier operator set, that has all attributes.
+    """Return the newest version, of this or an earlier operator set, that has the attributes.
 
-    What became an input later (``axes``, ``pads``) is an attribute in many a newer file. Without
-    such a version, the one that is given.
+    What became an input later (``axes``, ``pads``) is an attribute in many a newer file. Those that
+    no version has do not count.
     """
-    older: defs.OpSchema | None = schema
-    while older is not None and not names <= older.attributes.keys():
-        version = older.since_version - 1
-        older = _schema(older.name, version, older.domain) if version else None
-    return older or schema
+    versions = [schema]
+    while versions[-1].since_version > 1:
+        older = _schema(schema.name, versions[-1].since_version - 1, schema.domain)
+        if older is None:
+            break
+        versions.append(older)
+    known = {name for each in versions for name in each.attributes} & names
+    return next((each for each in versions if known <= each.attributes.keys()), schema)
 
 
 def _without(node: onnx.NodeProto, names: frozenset[str]) -> onnx.NodeProto:
@@ -231,7 +242,8 @@ def _by_rule(
 def _keeps_shape(node: onnx.NodeProto, refusal: InputError | None) -> bool:
     """Whether a node of an operator unknown to ONNX may be taken to keep its operand's shape."""
     spec = rule_of(node)
-    return refusal is None and (spec is None or spec.assumed in SAME_SHAPE)
+    unknown = spec is None or spec.refused != "" or spec.assumed in SAME_SHAPE
+    return refusal is None and unknown
 
 
 def _as_operand(inputs: Sequence[Fact | None]) -> Typed | None:

@@ -27,6 +27,7 @@ COMPOSITES: dict[str, Composite] = {
     "RNN": rnn,
     "SimplifiedLayerNormalization": as_other("RMSNormalization", 0, 1, keep=("axis",)),
     "SoftmaxCrossEntropyLoss": layers.cross_entropy,
+    "ai.onnx.contrib.RequantShift": as_other("RequantShift", 0, 1, 2),
     **MICROSOFT,
 }
 """By the names of the operators, those of other domains as ``domain.Name``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute
+from spmopt.core.instance import TensorKind
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.attributes import position
 from spmopt.graph.operators.spec import Attributes, Shape
@@ -26,6 +27,8 @@ class Operand:
         Returns its place in the graph, to which a constant is added when it is first asked for.
     contents
         Of a short constant; None where they are not known beforehand.
+    live
+        It depends on an input of the network.
     own
         A constant that nothing else reads, so that its parts may be tensors of their own.
     """
@@ -34,6 +37,7 @@ class Operand:
     element_type: str
     index: Callable[[], int]
     contents: NDArray[Any] | None = None
+    live: bool = True
     own: bool = False
 
     @property
@@ -85,6 +89,20 @@ class Call:
     def value(self, place: int) -> int:
         """Return the place in the graph of an operand that must be there."""
         return self.operand(place).index()
+
+    def untrained(self, place: int) -> int:
+        """Return the place of an operand; constants that it follows from are no weights."""
+        value, found = self.value(place), self.operand(place)
+        waiting = [] if found.live else [value]
+        written = {v: node for node in self.builder.nodes if waiting for v in node.outputs}
+        while waiting:
+            index = waiting.pop()
+            if index in written:
+                waiting.extend(written[index].inputs)
+            elif self.builder.values[index].kind is TensorKind.WEIGHT:
+                of = self.builder.values[index]
+                self.builder.values[index] = replace(of, kind=TensorKind.STATE)
+        return value
 
     def values(self, *places: int) -> list[int]:
         """Return the places in the graph of those operands that are there."""

@@ -152,7 +152,7 @@ def _sequence(call: Call, step: _Step, count: int) -> Results:
 
 
 def _initial(call: Call, direction: int, count: int, images: int) -> tuple[int, ...]:
-    """Return the states before the first step: zeros where they are not given."""
+    """Return the states before the first step, zeros where they are not given: none is trained."""
     hidden, last = call.operand(2).shape[2], call.number("layout", 0)
     states = []
     for place in (5, 6)[:count]:
@@ -161,7 +161,7 @@ def _initial(call: Call, direction: int, count: int, images: int) -> tuple[int, 
             name = f"{call.name}.initial"
             states.append(call.builder.state(name, (images, hidden), element_type=x.element_type))
             continue
-        given = call.value(place)
+        given = call.untrained(place)
         directions = call.shape(given)[1 if last else 0]
         one = call.split(given, 1 if last else 0, (1,) * directions)[direction]
         states.append(call.reshape(one, images, hidden))

@@ -43,7 +43,7 @@ def counted(module: Any, inputs: Any, *, training: bool) -> tuple[int, int]:
     """Return torch's multiply-accumulates, grouped convolutions mended and as they are."""
     try:
         return _counted(module.to("meta"), [each.to("meta") for each in inputs], training)
-    except NotImplementedError:  # recurrent networks
+    except RuntimeError:  # what has no rule for shapes alone: recurrent networks, autocast
         return _counted(module.to_empty(device="cpu"), inputs, training)
 
 

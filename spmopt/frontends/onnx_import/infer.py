@@ -11,7 +11,7 @@ from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.backward import gradient_steps, like_input
-from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_of
+from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_name, rule_of
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.facts import Fact, Shape
 from spmopt.frontends.onnx_import.network import Declared
@@ -74,10 +74,18 @@ def inferred(
         if name and typed is not None:
             results[name] = typed
     if first_result(node) not in results:
-        raise refusal or open_shape(node, first_result(node))
+        raise refusal or _refused(node) or open_shape(node, first_result(node))
     if refusal is not None:
         doubts.refuse(first_result(node), describe(node))
     return results
+
+
+def _refused(node: onnx.NodeProto) -> InputError | None:
+    """Return the reason why an operator has no rule, where there is one."""
+    spec = rule_of(node)
+    if spec is None or not spec.refused:
+        return None
+    return InputError(f"{describe(node)}: operator {rule_name(node)}: {spec.refused}")
 
 
 def open_shape(node: onnx.NodeProto, name: str) -> InputError:

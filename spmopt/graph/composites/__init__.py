@@ -24,7 +24,6 @@ COMPOSITES: dict[str, Composite] = {
     "InstanceNormalization": layers.instance_normalization,
     "LSTM": lstm,
     "LinearAttention": layers.linear_attention,
-    "RMSNorm": as_other("RMSNormalization", 0, 1, keep=("axis",)),
     "RNN": rnn,
     "SimplifiedLayerNormalization": as_other("RMSNormalization", 0, 1, keep=("axis",)),
     "SoftmaxCrossEntropyLoss": layers.cross_entropy,

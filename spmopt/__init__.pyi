@@ -9,6 +9,7 @@ from spmopt.api.callbacks import Callbacks as Callbacks
 from spmopt.api.gradients import GradientTable as GradientTable
 from spmopt.api.gradients import gradients as gradients
 from spmopt.api.inputs import Workload as Workload
+from spmopt.api.inputs import from_torch as from_torch
 from spmopt.api.inputs import load as load
 from spmopt.api.inputs import lower as lower
 from spmopt.api.inputs import machine as machine

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, require_extra
 
 if TYPE_CHECKING:
+    from torch.nn import Module
+
     from spmopt.core.graph import Graph
     from spmopt.core.instance import Instance
     from spmopt.core.machine import Machine
@@ -72,8 +74,8 @@ def load(
     Parameters
     ----------
     source
-        Network name (see :func:`list_networks`), ONNX file, instance as JSON file, graph or
-        instance.
+        Network name (see :func:`list_networks`), ONNX file, program of torch (.pt2), instance
+        as JSON file, graph or instance.
     training
         Derive the graph of one training step.
     batch
@@ -123,10 +125,10 @@ def load(
     if isinstance(source, Graph):
         return _of_graph(source, training, optimizer, dtype, [n for n in given if given[n]])
     from spmopt.frontends import zoo
-    from spmopt.frontends.networks import load_network
+    from spmopt.frontends.networks import FILES, load_network
 
     path = Path(source)
-    if path.suffix.lower() == ".onnx" and path.is_dir():
+    if path.suffix.lower() in FILES and path.is_dir():
         raise InputError(f"{source}: is a folder; name a file in it")
     callbacks.progress(f"building {source}", None)
     graph = load_network(
@@ -147,6 +149,53 @@ def load(
     parts += [text for text in (dtype, optimizer) if text is not None]
     parts += [f"{name}={value}" for name, value in (parameters or {}).items()]
     return Workload(title=", ".join(parts), source=str(source), graph=graph)
+
+
+def from_torch(
+    module: Module,
+    example_inputs: Sequence[object],
+    *,
+    keywords: Mapping[str, object] | None = None,
+    training: bool = False,
+    optimizer: str | None = None,
+) -> Workload:
+    """Load a network from a module of torch, by ``torch.export``; weights are never read.
+
+    Parameters
+    ----------
+    module
+        A ``torch.nn.Module``, in the mode in which it is to run (``module.eval()``); one on the
+        device ``meta`` takes no memory.
+    example_inputs
+        Its arguments: tensors of the shapes and types that are scheduled.
+    keywords
+        Arguments by name.
+    training
+        Trace one training step by AOTAutograd. It begins at the results that are single numbers
+        (losses); where there are none, at all results, whose gradients are made of labels.
+    optimizer
+        Optimizer of the training step: sgd, momentum or adam; default: none.
+
+    Returns
+    -------
+    Workload
+        To be lowered by :func:`lower`.
+
+    Raises
+    ------
+    InputError
+        torch is not installed or cannot export the module, or an operator has no rule.
+    """
+    require_extra("torch", "torch", "from_torch")
+    require_training(optimizer, training)
+    from spmopt.frontends.torch_import import graph_of_module
+
+    graph = graph_of_module(
+        module, example_inputs, keywords=keywords, training=training, optimizer=optimizer
+    )
+    parts = [f"{graph.name} training" if training else graph.name]
+    parts += [] if optimizer is None else [optimizer]
+    return Workload(title=", ".join(parts), source=graph.name, graph=graph)
 
 
 def _of_graph(
@@ -219,7 +268,7 @@ def machine(
     Parameters
     ----------
     base
-        Machine: name (see :func:`list_machines`) or TOML file.
+        Machine: name (see :func:`list_machines`), TOML file, or YAML file of ZigZag or Stream.
     spm
         Scratchpad size, e.g. 24MB or 24MiB.
     bandwidth
@@ -258,7 +307,7 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import load_machine, override
+    from spmopt.hardware.machines import left_out, load_machine, override
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.hardware.settings import BANK, require_units, split_banks
 
@@ -280,9 +329,10 @@ def machine(
     else:
         found = load_machine(str(base), changes)
     found = _with_banks(found, bank, given)
-    mixed = disagreement(sources_of(found))
-    if mixed is not None:
-        callbacks.warn(mixed)
+    unread = None if isinstance(base, Machine) else left_out(str(base))
+    for warning in (disagreement(sources_of(found)), unread):
+        if warning is not None:
+            callbacks.warn(warning)
     return found
 
 

@@ -163,7 +163,7 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
     from spmopt.hardware.machines import MACHINES, load_machine
     from spmopt.hardware.machines import names as known
     from spmopt.hardware.settings import to_settings
-    from spmopt.reporting.headings import technology_name
+    from spmopt.reporting.headings import technology_name, typed_rates
     from spmopt.reporting.quantities import si
 
     found = [load_machine(name) for name in names or known()]
@@ -172,7 +172,9 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
         "machine": lambda machine: machine.name,
         "SPM": lambda machine: si(machine.spm_bytes, "B"),
         "bandwidth": lambda machine: si(machine.dram_bytes_per_s, "B/s"),
-        "throughput": lambda machine: si(machine.operations_per_s, "FLOP/s"),
+        "throughput": lambda machine: ", ".join(
+            [si(machine.operations_per_s, "FLOP/s"), *typed_rates(machine)]
+        ),
         "clock": lambda machine: si(machine.clock_hz, "Hz"),
         "technology": lambda machine: technology_name(machine) or "-",
         "area": lambda machine: _area(area_report(machine).total_mm2),

@@ -394,7 +394,7 @@ def networks_of(
     InputError
         An unknown network, or an option that does not go with one.
     """
-    from spmopt.frontends.networks import require_network
+    from spmopt.frontends.networks import FILES, require_network
     from spmopt.graph.preparation import named
     from spmopt.sweeps.axes import axis, count
     from spmopt.sweeps.cases import Network
@@ -414,7 +414,7 @@ def networks_of(
             assert instance is not None
             found[Network(name=name, lowering=instance.lowering)] = None
             continue
-        if not name.lower().endswith(".onnx"):
+        if not name.lower().endswith(FILES):
             require_network(name)
         for size in batches:
             parameters = tuple((options["parameters"] or {}).items())

@@ -11,13 +11,17 @@ from typer import Argument, Option
 from spmopt.core.errors import InputError
 
 Network = Annotated[
-    str, Argument(help="Name (see 'spmopt networks'), ONNX file, or instance as JSON.")
+    str,
+    Argument(
+        help="Name (see 'spmopt networks'), ONNX file, program of torch (.pt2), or instance as "
+        "JSON."
+    ),
 ]
 Networks = Annotated[
     list[str],
     Argument(
         metavar="NETWORK",
-        help="Names, ONNX files, or instances as JSON.",
+        help="Names, ONNX files, programs of torch (.pt2), or instances as JSON.",
         show_default=False,
     ),
 ]

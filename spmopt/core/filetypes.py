@@ -19,6 +19,7 @@ _JSON = {
 _SUFFIXES = {
     ".csv": "is a CSV file",
     ".html": "is a page",
+    ".pt2": "is a program of torch, which 'spmopt solve' and 'spmopt compare' take",
     ".onnx": "is a network (ONNX), which 'spmopt solve' and 'spmopt compare' take",
     ".toml": "is a TOML file, as a machine (--machine) and the space of a search (--space) are",
     **dict.fromkeys((".png", ".svg", ".pdf"), "is a picture"),

@@ -1,10 +1,11 @@
-"""One entry for every network: a name of the zoo or an ONNX file."""
+"""One entry for every network: a name of the zoo, an ONNX file or a program of torch."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from spmopt.core.errors import InputError, require_extra
 from spmopt.core.filetypes import kind_of_file
@@ -13,6 +14,9 @@ from spmopt.frontends import zoo
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.operators import register_operators
 from spmopt.graph.training import training_graph
+
+FILES = (".onnx", ".pt2")
+"""How files that hold a network end."""
 
 
 def warn_on_stderr(message: str) -> None:
@@ -37,11 +41,11 @@ def load_network(
     Parameters
     ----------
     name_or_path
-        A name of the zoo, or a path that ends in ``.onnx``.
+        A name of the zoo, or a path that ends in ``.onnx`` or ``.pt2``.
     batch
         Batch size; by default that of the zoo's entry or of the file.
     training
-        Derive the graph of one training step.
+        Derive the graph of one training step; of a program of torch, trace it.
     optimizer
         Its optimizer: ``sgd``, ``momentum`` or ``adam``; none by default.
     dtype
@@ -54,7 +58,7 @@ def load_network(
         Receives warnings.
     parameters
         Parameters of the zoo's entry (``steps=20``), or sizes of symbolic dimensions of the file
-        (``sequence=128``).
+        (``sequence=128``), or of dynamic ones of a program of torch.
 
     Raises
     ------
@@ -65,6 +69,10 @@ def load_network(
         raise InputError(f"optimizer {optimizer} is for training; add training=True")
     if operators is not None:
         register_operators(operators)
+    if str(name_or_path).lower().endswith(".pt2"):
+        if assume_pointwise:
+            raise InputError(f"assume_pointwise: {name_or_path} is a program of torch, not ONNX")
+        return _of_torch(name_or_path, training, optimizer, dtype, batch=batch, sizes=parameters)
     if str(name_or_path).lower().endswith(".onnx"):
         require_extra("onnx", "onnx", f"{name_or_path}: an ONNX file")
         # Reading zoo networks should not wait for the onnx package.
@@ -85,6 +93,22 @@ def load_network(
     return training_graph(graph, optimizer=optimizer) if training else graph
 
 
+def _of_torch(
+    path: str | Path, training: bool, optimizer: str | None, dtype: str | None, **sizes: Any
+) -> Graph:
+    require_extra("torch", "torch", f"{path}: a program of torch")
+    # Importing torch takes seconds.
+    from spmopt.frontends.torch_import import load_torch
+
+    graph = load_torch(path, training=training, optimizer=optimizer, **sizes)
+    if dtype is not None and training:
+        raise InputError(
+            f"dtype {dtype}: {path} is traced with its own types; export the module in that type "
+            "(module.to(torch.bfloat16))"
+        )
+    return graph if dtype is None else with_element_type(graph, dtype)
+
+
 def require_network(name: str) -> None:
     """Raise :class:`InputError` for what is no network's name, with what it is if it is a file."""
     try:
@@ -94,8 +118,8 @@ def require_network(name: str) -> None:
         if kind:
             raise InputError(
                 f"{name}: {kind}; where a network is asked for, give its name, an ONNX file "
-                "(.onnx) or a stored instance (.json)"
+                "(.onnx), a program of torch (.pt2) or a stored instance (.json)"
             ) from None
         raise InputError(
-            f"{error} (a file must end in .onnx, a stored instance in .json)"
+            f"{error} (a file must end in .onnx or .pt2, a stored instance in .json)"
         ) from None

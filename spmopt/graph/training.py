@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from spmopt.core.elements import ElementKind, sum_type
@@ -183,19 +183,7 @@ class _TrainingStep(GraphBuilder):
         if self.optimizer is None:
             self.values[gradient] = replace(self.values[gradient], keep=True)
             return
-        operator, states = _OPTIMIZERS[self.optimizer]
-        name = self.values[weight].name
-        self.values[weight] = replace(self.values[weight], keep=True)
-        updated = [weight]
-        wide = sum_type(self.values[weight].element_type)
-        if wide != self.values[weight].element_type:
-            states = ("master", *states)
-        for state in states:
-            like = self._like(weight, f"{name}.{state}", TensorKind.STATE, keep=True)
-            self.values[like] = replace(self.values[like], element_type=wide)
-            updated.append(like)
-        inputs = [weight, gradient, *updated[1:]]
-        self._append(f"{name}.update", operator, inputs, updated)
+        _add_update(self, weight, gradient, self.optimizer)
 
     def _seed_output(self, output: int) -> None:
         value = self.values[output]
@@ -244,6 +232,61 @@ class _TrainingStep(GraphBuilder):
         self, name: str, operator: str, inputs: Sequence[int], outputs: Sequence[int]
     ) -> None:
         self.add_node(unused(name, self.node_names), operator, inputs, outputs, {})
+
+
+def with_updates(graph: Graph, gradients: Mapping[int, int], optimizer: str) -> Graph:
+    """Return a graph of forward and backward pass with the updates of its weights.
+
+    As in :func:`training_graph`, a weight is updated as soon as its gradient is complete and its
+    last reader is through.
+
+    Parameters
+    ----------
+    graph
+        With gradients among its values.
+    gradients
+        The gradient of each weight to be updated.
+    optimizer
+        ``"sgd"``, ``"momentum"`` or ``"adam"``.
+
+    Raises
+    ------
+    InputError
+        An unknown optimizer.
+    """
+    require_optimizer(optimizer)
+    step = GraphBuilder(graph.name)
+    step.values.extend(graph.values)
+    step.value_names.update(value.name for value in graph.values)
+    step.node_names.update(node.name for node in graph.nodes)
+    last: dict[int, int] = {}
+    for place, node in enumerate(graph.nodes):
+        last.update(dict.fromkeys((*node.inputs, *node.outputs), place))
+    due: dict[int, list[int]] = {}
+    for weight, gradient in gradients.items():
+        due.setdefault(max(last[weight], last[gradient]), []).append(weight)
+    for place, node in enumerate(graph.nodes):
+        step.nodes.append(node)
+        for weight in due.get(place, ()):
+            _add_update(step, weight, gradients[weight], optimizer)
+    return step.finish(())
+
+
+def _add_update(step: GraphBuilder, weight: int, gradient: int, optimizer: str) -> None:
+    """Append the update of a weight, and its states."""
+    operator, states = _OPTIMIZERS[optimizer]
+    value = replace(step.values[weight], keep=True)
+    step.values[weight] = value
+    updated = [weight]
+    wide = sum_type(value.element_type)
+    if wide != value.element_type:
+        states = ("master", *states)
+    for state in states:
+        name = f"{value.name}.{state}"
+        like = replace(value, name=name, element_type=wide, kind=TensorKind.STATE)
+        updated.append(step.add_value(like))
+    name = unused(f"{value.name}.update", step.node_names)
+    step.add_node(name, operator, [weight, gradient, *updated[1:]], updated, {})
 
 
 def prune(graph: Graph) -> Graph:

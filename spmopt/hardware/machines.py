@@ -29,6 +29,7 @@ from spmopt.hardware.settings import (
     split_banks,
     to_settings,
 )
+from spmopt.hardware.zigzag import SUFFIXES, read_hardware
 
 _SOURCED = ("energy", "area")
 """Tables of figures that have a source."""
@@ -50,6 +51,14 @@ def _machine(name: str, found: object) -> Machine:
 
 MACHINES: Registry[Machine] = Registry(group="spmopt.machines", make=_machine, own={})
 """Machines that were registered, and those of packages."""
+
+
+def left_out(name_or_path: str) -> str | None:
+    """Say what of a hardware file has no counterpart in a machine; None where it is none."""
+    if not name_or_path.endswith(SUFFIXES):
+        return None
+    said = "; ".join(read_hardware(Path(name_or_path)).left_out)
+    return f"machine {name_or_path}: has no counterpart here: {said}"
 
 
 def register_machine(machine: Machine) -> None:
@@ -76,7 +85,8 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
     Parameters
     ----------
     name_or_path
-        One of :func:`names`, or a path that ends in ``.toml``.
+        One of :func:`names`, or a path that ends in ``.toml``; in ``.yaml`` a hardware file of
+        ZigZag or Stream.
     overrides
         Settings by key (``spm``, ``bandwidth``, ..., ``energy.mac_pj``).
 
@@ -146,7 +156,8 @@ def override(machine: Machine, overrides: Settings) -> Machine:
         _require_one_rate(changed, "machine option")
     elif _array_rate(changed) != _array_rate(machine):
         changed = _at_rate_of_array(changed)
-    return replace(changed, banks=banks, costs=machine.costs)
+    changed = replace(changed, costs=machine.costs)
+    return replace(changed, banks=banks) if banks else changed
 
 
 class RateError(InputError):
@@ -205,6 +216,8 @@ def _own(name_or_path: str) -> dict[str, Setting]:
     presets = preset_files("machine")
     if name_or_path in presets:
         return {"name": name_or_path} | _settings(presets[name_or_path], name_or_path)
+    if name_or_path.endswith(SUFFIXES):
+        return dict(read_hardware(Path(name_or_path)).settings)
     if not name_or_path.endswith(".toml"):
         if Path(name_or_path).is_file():
             raise no_toml("machine", Path(name_or_path))

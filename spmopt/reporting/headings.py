@@ -41,7 +41,7 @@ def describe(machine: Machine) -> str:
         f"SPM {_scratchpad(machine)}",
         _bandwidth(machine),
         si(machine.operations_per_s, "FLOP/s"),
-        *_rates(machine),
+        *typed_rates(machine),
         si(machine.clock_hz, "Hz"),
     ]
     if machine.array is not None:
@@ -54,7 +54,7 @@ def describe(machine: Machine) -> str:
     return f"{machine.name}: {', '.join(parts)}"
 
 
-def _rates(machine: Machine) -> list[str]:
+def typed_rates(machine: Machine) -> list[str]:
     """Return the rates of element types that have their own."""
     rated = ((each.element_type, each.operations_per_s) for each in machine.types)
     return [f"{name} {si(rate, 'OP/s')}" for name, rate in rated if rate is not None]

@@ -233,7 +233,8 @@ def _machine(given: object, where: str, folder: Path) -> Machine:
         return from_settings(own, f"{where}: machine")
     if not isinstance(given, str):
         raise InputError(f"{where}: machine = {given!r}: must be a name or a file, in quotes")
-    return load_machine(str(folder / given) if given.endswith(".toml") else given)
+    is_file = given.endswith((".toml", ".yaml", ".yml"))
+    return load_machine(str(folder / given) if is_file else given)
 
 
 def _require_settings(

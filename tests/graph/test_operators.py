@@ -1,6 +1,8 @@
 """The registry, what operators refuse, their work, and what their gradients read."""
 
+from collections import Counter
 from math import prod
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -263,3 +265,9 @@ def test_cast_and_mask_change_the_element_type() -> None:
     assert dropout.result_types(("fp16",), {}) == ("fp16", "bool")
     with pytest.raises(InputError, match="no element type called 'fp99'"):
         cast.result_types(("fp32",), {"to": "fp99"})
+
+
+def test_each_operator_stands_in_one_table() -> None:
+    tables = sorted(Path(operators.__file__).parent.glob("*.toml"))
+    found = [spec.name for table in tables for spec in operators.read_operators(table)]
+    assert [name for name, count in Counter(found).items() if count > 1] == []

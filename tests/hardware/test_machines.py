@@ -9,8 +9,11 @@ from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, Syst
 from spmopt.hardware.machines import RateError, load_machine, names, override
 from spmopt.hardware.settings import UNTYPED, Setting, from_settings, to_settings
 
-# name: SPM bytes, DRAM bytes/s, operations/s (Tsai, table 5.2; Kim et al., table 3).
+# name: SPM bytes, DRAM bytes/s, operations/s (Tsai, table 5.2; Kim et al., table 3; their files).
 PUBLISHED = {
+    "ethos-u65": (384 * 1024, 3750 * 10**6, 1024 * 10**9),
+    "gap9": (1_600_000, 400 * 10**6, 15_600 * 10**6),
+    "tpuv4i": (128 * 2**20, 614 * 10**9, 4 * 128 * 128 * 2 * 1050 * 10**6),
     "a100": (40_000_000, 1555 * 10**9, 19_450 * 10**9),
     "gtx1080ti": (2816 * 1024, 484 * 10**9, 11_340 * 10**9),
     "i9-10980xe": (24_750_000, 94 * 10**9, 2765 * 10**9),
@@ -27,6 +30,11 @@ def test_presets_are_the_published_machines() -> None:
         name: (m.spm_bytes, m.dram_bytes_per_s, m.operations_per_s) for name, m in found.items()
     } == PUBLISHED
     assert all(m.name == name and m.source for name, m in found.items())
+
+
+def test_types_of_embedded_machines() -> None:
+    assert load_machine("ethos-u65").rate("int16") == 512 * 10**9
+    assert load_machine("gap9").rate("uint8") == 2 * 32_200 * 10**6
 
 
 def test_arrays_of_the_npus() -> None:
@@ -151,7 +159,7 @@ def test_bad_files_get_one_line(text: str, tmp_path: Path) -> None:
 def test_unknown_names() -> None:
     with pytest.raises(InputError, match="did you mean rtx2080ti"):
         load_machine("rtx2080")
-    with pytest.raises(InputError, match="choose one of a100, gtx1080ti"):
+    with pytest.raises(InputError, match="choose one of a100, ethos-u65"):
         load_machine("abacus")
     with pytest.raises(InputError, match=r"none.toml: cannot be read \(No such file"):
         load_machine("none.toml")

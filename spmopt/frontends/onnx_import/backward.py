@@ -43,6 +43,7 @@ _STEPS: Mapping[str, tuple[Step, ...]] = {
     **{f"LogSoftmax{version}": _of("LogSoftmax") for version in ("Grad", "Grad_13")},
     "HardSigmoidGrad": _of("HardSigmoid"),
     "EluGrad": _of("Elu"),
+    "SoftmaxCrossEntropyLossGrad": (Step("LossGradient", (1, 2)),),
     "DropoutGrad": _of("Dropout"),
     "LayerNormalizationGrad": (
         Step("NormalizationGradient", (0, 1, 2, 3, 4), (0, 1, 2), (1, 2, 2)),
@@ -71,9 +72,21 @@ _STEPS: Mapping[str, tuple[Step, ...]] = {
 }
 
 
+_BY_INPUTS: Mapping[tuple[str, int], tuple[Step, ...]] = {
+    # Without dY, which is 1: logarithms of probabilities, and labels.
+    ("SoftmaxCrossEntropyLossGrad", 2): (Step("LossGradient", (0, 1), like=(0,)),),
+    # Without statistics: dY, X, scale and shift.
+    ("LayerNormalizationGrad", 4): (Step("LayerNormalizationBackward", (0, 1, 2)),),
+}
+"""Forms that are told by how many inputs a node has."""
+
+
 def gradient_steps(node: onnx.NodeProto) -> tuple[Step, ...]:
     """Return what a node of a backward pass stands for; nothing if it is no such node."""
-    return _STEPS.get(node.op_type, ()) if node.domain in DOMAINS else ()
+    if node.domain not in DOMAINS:
+        return ()
+    own = _BY_INPUTS.get((node.op_type, len(node.input)))
+    return own or _STEPS.get(node.op_type, ())
 
 
 def like_input(node: onnx.NodeProto, result: int) -> int | None:

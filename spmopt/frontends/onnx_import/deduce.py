@@ -117,7 +117,7 @@ class Deduction:
                 expand(self, node, names, prefix)
                 continue
             own = _renamed(node, names, prefix) if names or prefix else node
-            parts = rewritten(own, self.facts)
+            parts = rewritten(own, self.facts, self.declared)
             self.replaced |= parts is not None
             for part in (own,) if parts is None else parts:
                 self._take(part)

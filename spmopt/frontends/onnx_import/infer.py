@@ -168,16 +168,19 @@ def _schema(operator: str, version: int, domain: str) -> defs.OpSchema | None:
 
 
 def _schema_with(schema: defs.OpSchema, names: frozenset[str]) -> defs.OpSchema:
-    """Return the newest version, of this or an earlier operator set, that has all attributes.
+    """Return the newest version, of this or an earlier operator set, that has the attributes.
 
-    What became an input later (``axes``, ``pads``) is an attribute in many a newer file. Without
-    such a version, the one that is given.
+    What became an input later (``axes``, ``pads``) is an attribute in many a newer file. Those that
+    no version has do not count.
     """
-    older: defs.OpSchema | None = schema
-    while older is not None and not names <= older.attributes.keys():
-        version = older.since_version - 1
-        older = _schema(older.name, version, older.domain) if version else None
-    return older or schema
+    versions = [schema]
+    while versions[-1].since_version > 1:
+        older = _schema(schema.name, versions[-1].since_version - 1, schema.domain)
+        if older is None:
+            break
+        versions.append(older)
+    known = {name for each in versions for name in each.attributes} & names
+    return next((each for each in versions if known <= each.attributes.keys()), schema)
 
 
 def _without(node: onnx.NodeProto, names: frozenset[str]) -> onnx.NodeProto:

@@ -51,9 +51,7 @@ def without_rule(
             continue
         name, size = rule_name(node), 0 if facts is None else _bytes(node, facts)
         whole += size
-        apart = composite_of(node, [bool(each) for each in node.output])
-        known = rule_of(node) or gradient_steps(node) or apart
-        if node.op_type == "Constant" or subgraphs(node) or known:
+        if node.op_type == "Constant" or subgraphs(node) or _is_known(node):
             continue
         found.setdefault(name, []).append(node)
         touched[name] = touched.get(name, 0) + size
@@ -79,6 +77,11 @@ def missing_rules(found: Sequence[Missing], because: InputError | None = None) -
         f"(--operators rules.toml), as {_line(found[0].name)}",
         paste="\n".join(_line(each.name) for each in found),
     )
+
+
+def _is_known(node: onnx.NodeProto) -> bool:
+    wanted = [bool(name) for name in node.output]
+    return bool(rule_of(node) or gradient_steps(node) or composite_of(node, wanted))
 
 
 def _line(name: str) -> str:

@@ -6,47 +6,51 @@ or None where it is fine as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper
 
-from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.facts import Fact, array_fact, node_attributes
-from spmopt.frontends.onnx_import.topology import describe
+from spmopt.frontends.onnx_import.network import Declared
 
 Facts = dict[str, Fact]
-Rule = Callable[[onnx.NodeProto, Facts], list[onnx.NodeProto] | None]
+Rule = Callable[
+    [onnx.NodeProto, Facts, Mapping[str, Declared]],
+    list[onnx.NodeProto] | None,
+]
 
 
-def rewritten(node: onnx.NodeProto, facts: Facts) -> list[onnx.NodeProto] | None:
+def rewritten(
+    node: onnx.NodeProto, facts: Facts, declared: Mapping[str, Declared]
+) -> list[onnx.NodeProto] | None:
     """Return what stands for a node, or None; constants that this needs are added to ``facts``."""
     rule = _RULES.get(node.op_type if not node.domain else "")
-    return None if rule is None else rule(node, facts)
+    return None if rule is None else rule(node, facts, declared)
 
 
-def _gemm(node: onnx.NodeProto, facts: Facts) -> list[onnx.NodeProto] | None:
+def _gemm(
+    node: onnx.NodeProto, facts: Facts, declared: Mapping[str, Declared]
+) -> list[onnx.NodeProto] | None:
     """Make matrices of the operands of a ``Gemm`` of other ranks, as fused operators have them.
 
-    Leading axes of A are rows, as in ``MatMul``; of B, and of operands that are given transposed,
-    they must be 1.
+    Leading axes of A are rows, as in ``MatMul``. Where B has some too, or A is given transposed, it
+    is a product of each of them.
     """
     shapes = [facts[name].shape if name in facts else None for name in node.input[:3]]
     if len(shapes) < 2 or any(shape is None for shape in shapes[:2]):
         return None
     a, b = (shape or () for shape in shapes[:2])
     bias = shapes[2] if len(shapes) > 2 else None
-    if len(a) == len(b) == 2 and (bias is None or len(bias) <= 2):
+    if min(len(a), len(b)) < 2 or (len(a) == len(b) == 2 and (bias is None or len(bias) <= 2)):
         return None
     attributes = node_attributes(node)
     turned = bool(attributes.get("transA", 0))
-    if min(len(a), len(b)) < 2 or prod(b[:-2]) != 1 or (turned and prod(a[:-2]) != 1):
-        raise InputError(
-            f"{describe(node)}: operands {list(a)} and {list(b)} are no matrices; "
-            "export it as MatMul"
-        )
+    if prod(b[:-2]) != 1 or (turned and prod(a[:-2]) != 1):
+        return _products(node, attributes)
     rows = (*a[:-2], a[-1] if turned else a[-2])
     columns = b[-2] if attributes.get("transB", 0) else b[-1]
     matrix = a[-2:] if turned else (prod(rows), a[-1])
@@ -67,6 +71,32 @@ def _gemm(node: onnx.NodeProto, facts: Facts) -> list[onnx.NodeProto] | None:
     return [*found, product, result]
 
 
+def _products(node: onnx.NodeProto, attributes: Mapping[str, Any]) -> list[onnx.NodeProto]:
+    """Return a product of stacks of matrices, and the sum with what is added to it."""
+    bias = [name for name in node.input[2:3] if name]
+    result = f"{node.output[0]}/product" if bias else node.output[0]
+    turned = {key: attributes.get(key, 0) for key in ("transA", "transB")}
+    product = helper.make_node(
+        "FusedMatMul", node.input[:2], [result], node.name, domain="com.microsoft", **turned
+    )
+    more = [helper.make_node("Add", [result, *bias], node.output[:1])] if bias else []
+    return [product, *more]
+
+
+def _cross_entropy(
+    node: onnx.NodeProto, facts: Facts, declared: Mapping[str, Declared]
+) -> list[onnx.NodeProto] | None:
+    """Return what a loss is whose only result has the axes of the scores, as the file states.
+
+    It gives logarithms of probabilities, with which the gradient begins; the loss is left out.
+    """
+    stated = declared.get(node.output[0]) if len(node.output) == 1 and node.input else None
+    scores = facts.get(node.input[0]) if node.input else None
+    if stated is None or scores is None or len(stated.dimensions) != len(scores.shape):
+        return None
+    return [helper.make_node("LogSoftmax", node.input[:1], node.output, node.name, axis=1)]
+
+
 def _reshape(
     node: onnx.NodeProto, facts: Facts, source: str, shape: Sequence[int], result: str = ""
 ) -> onnx.NodeProto:
@@ -75,4 +105,4 @@ def _reshape(
     return helper.make_node("Reshape", [source, f"{result}/shape"], [result])
 
 
-_RULES: dict[str, Rule] = {"Gemm": _gemm}
+_RULES: dict[str, Rule] = {"Gemm": _gemm, "SoftmaxCrossEntropyLoss": _cross_entropy}

@@ -57,6 +57,10 @@ def matmul(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     columns = ", n" if len(inputs[1]) > 1 else ""
     a = f"x0[...{rows}, k]" if rows else "x0[k]"
     b = f"x1[..., k{columns}]" if columns else "x1[k]"
+    if integer(attributes, "transA", 0) and rows:
+        a = "x0[..., k, m]"
+    if integer(attributes, "transB", 0) and columns:
+        b = "x1[..., n, k]"
     return f"y0[...{rows}{columns}] += {a} * {b}"
 
 
@@ -199,6 +203,14 @@ def transpose_gradient(inputs: Shapes, outputs: Shapes, attributes: Attributes) 
     """Write the axes in the order of ``perm``."""
     here, there = _turned(len(inputs[0]), attributes)
     return f"y0[{there}] = x0[{here}]"
+
+
+def rolled(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Read anywhere along ``axes``."""
+    every = _letters(len(inputs[0]))
+    axes = positions(integers(attributes, "axes"), len(every))
+    there = [":" if axis in axes else letter for axis, letter in enumerate(every)]
+    return f"y0[{_join(every)}] = x0[{_join(there)}]"
 
 
 def pad(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -403,6 +415,7 @@ COMPUTES: dict[str, Computes] = {
         slices_gradient,
         transpose,
         transpose_gradient,
+        rolled,
         pad,
         pad_gradient,
         gather,

@@ -38,7 +38,7 @@ def gemm(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
 
 def matmul(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Return a batch of products; an operand shared by all of them makes it one large product."""
-    a, b = matrices(inputs[0], inputs[1])
+    a, b = matrices(inputs[0], inputs[1], attributes)
     m, k, n = a[-2], a[-1], b[-1]
     batch = prod(broadcast_shape(a[:-2], b[:-2]))
     own_a, own_b = prod(a[:-2]), prod(b[:-2])
@@ -143,6 +143,13 @@ def turned(shape: Shape, attributes: Attributes, name: str) -> Shape:
     return shape[::-1] if integer(attributes, name, 0) else shape
 
 
-def matrices(a: Shape, b: Shape) -> tuple[Shape, Shape]:
-    """Return the operands of ``MatMul`` with vectors made matrices, as numpy does."""
-    return (a if len(a) > 1 else (1, *a)), (b if len(b) > 1 else (*b, 1))
+def matrices(a: Shape, b: Shape, attributes: Attributes) -> tuple[Shape, Shape]:
+    """Return the operands of ``MatMul`` as the product takes them.
+
+    Vectors are made matrices, as numpy does; matrices may be given transposed (``transA``).
+    """
+    a, b = (a if len(a) > 1 else (1, *a)), (b if len(b) > 1 else (*b, 1))
+    return (
+        (*a[:-2], *turned(a[-2:], attributes, "transA")),
+        (*b[:-2], *turned(b[-2:], attributes, "transB")),
+    )

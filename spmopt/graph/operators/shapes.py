@@ -126,7 +126,7 @@ def matmul(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Multiply matrices of the last two axes, the others broadcast; vectors as numpy takes them."""
     if not inputs[0] or not inputs[1]:
         raise InputError("a scalar has no matrix product; use Mul")
-    a, b = matrices(inputs[0], inputs[1])
+    a, b = matrices(inputs[0], inputs[1], attributes)
     if a[-1] != b[-2]:
         raise InputError(f"inner dimensions of {inputs[0]} and {inputs[1]} differ")
     rows = a[-2:-1] if len(inputs[0]) > 1 else ()

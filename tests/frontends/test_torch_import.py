@@ -1,0 +1,194 @@
+"""Programs of torch: products and parameters are those that torch counts, forward and backward."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch: Any = pytest.importorskip("torch", reason="torch is not installed (spmopt[test-torch])")
+
+import spmopt  # noqa: E402
+from spmopt.core.errors import InputError  # noqa: E402
+from spmopt.core.graph import Graph  # noqa: E402
+from spmopt.core.instance import TensorKind  # noqa: E402
+from spmopt.frontends.torch_import import graph_of_module, load_torch  # noqa: E402
+from spmopt.graph.statistics import macs, parameters  # noqa: E402
+
+nn, F = torch.nn, torch.nn.functional
+
+
+class Calls(torch.nn.Module):
+    """A function of its inputs and of parameters of given shapes."""
+
+    def __init__(self, function: Any, *shapes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.function = function
+        self.weights = nn.ParameterList(torch.randn(shape) for shape in shapes)
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs, *self.weights)
+
+
+class First(torch.nn.Module):
+    """The first result of a recurrent network."""
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, x: Any) -> Any:
+        return self.network(x)[0]
+
+
+def _attention(x: Any, w: Any) -> Any:
+    q, k, v = (x @ w).view(2, 8, 4, 48).transpose(1, 2).split(16, -1)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def _grouped(q: Any, k: Any, w: Any) -> Any:
+    return F.scaled_dot_product_attention(q @ w, k, k, enable_gqa=True)
+
+
+CASES = {
+    "conv": (nn.Conv2d(4, 6, 3, stride=2, padding=1), (2, 4, 9, 9)),
+    "conv1d": (nn.Conv1d(4, 6, 3, dilation=2), (2, 4, 12)),
+    "transposed conv": (nn.ConvTranspose2d(4, 6, 3, stride=2, output_padding=1), (2, 4, 5, 5)),
+    "linear": (nn.Linear(12, 5), (3, 4, 12)),
+    "bmm": (Calls(torch.bmm, (3, 5, 7)), (3, 4, 5)),
+    "transposed bmm": (Calls(lambda x, w: x @ w.mT, (3, 7, 5)), (3, 4, 5)),
+    "baddbmm": (Calls(lambda x, w, b: torch.baddbmm(b, x, w), (3, 5, 7), (4, 7)), (3, 4, 5)),
+    "einsum": (Calls(lambda x, w: torch.einsum("bik,jk->bij", x, w), (7, 5)), (3, 4, 5)),
+    "attention": (Calls(_attention, (64, 192)), (2, 8, 64)),
+    "LSTM": (First(nn.LSTM(6, 8, num_layers=2, bidirectional=True)), (5, 3, 6)),
+    "GRU": (First(nn.GRU(6, 8)), (5, 3, 6)),
+    "norms": (
+        nn.Sequential(
+            *(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.GroupNorm(2, 8), nn.GELU(), nn.Dropout(0.1), nn.AdaptiveAvgPool2d(1)),
+            *(nn.Flatten(), nn.LayerNorm(8), nn.Linear(8, 4), nn.RMSNorm(4)),
+        ),
+        (2, 3, 10, 10),
+    ),
+}
+
+
+def _counted(module: Any, x: Any, *, training: bool) -> int:
+    """Multiply-accumulates by torch, of attention as products and of recurrence as steps."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(display=False)
+    with counter, sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
+        result = module(x)
+        if training:
+            result.sum().backward()
+    return int(counter.get_total_flops()) // 2
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["forward", "joint"])
+@pytest.mark.parametrize("name", CASES)
+def test_macs_and_parameters_are_those_of_torch(name: str, training: bool) -> None:
+    module, shape = CASES[name]
+    x = torch.randn(shape)
+    graph = graph_of_module(module.train(training), (x,), training=training)
+    assert macs(graph) == _counted(module, x, training=training) > 0
+    weights = [value for value in graph.values if value.kind is TensorKind.WEIGHT]
+    assert sum(value.size_bytes for value in weights) == sum(
+        each.numel() * each.element_size() for each in module.parameters()
+    )
+    assert parameters(graph) == sum(each.numel() for each in module.parameters())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_parameter_gets_a_gradient_of_its_shape_and_the_step_is_scheduled(name: str) -> None:
+    module, shape = CASES[name]
+    workload = spmopt.from_torch(module.train(), (torch.randn(shape),), training=True)
+    assert workload.graph is not None
+    values = workload.graph.values
+    gradients = Counter(v.shape for v in values if v.kind is TensorKind.WEIGHT_GRADIENT)
+    assert gradients == Counter(tuple(each.shape) for each in module.parameters())
+    assert all(v.keep for v in values if v.kind is TensorKind.WEIGHT_GRADIENT)
+    solution = spmopt.solve(spmopt.lower(workload, spmopt.machine(spm="64KiB")), "belady")
+    assert solution.gap is not None
+
+
+def _operators(graph: Graph) -> Counter[str]:
+    return Counter(node.operator for node in graph.nodes)
+
+
+def test_a_transposed_operand_of_a_product_is_not_copied() -> None:
+    graph = graph_of_module(nn.Linear(12, 5), (torch.randn(3, 12),), training=True)
+    assert "Transpose" not in _operators(graph)
+
+
+def test_grouped_queries_repeat_keys() -> None:
+    q, k = torch.randn(1, 8, 4, 16), torch.randn(1, 2, 6, 16)
+    graph = graph_of_module(Calls(_grouped, (16, 16)), (q, k))
+    assert macs(graph) == 8 * 4 * 16 * 16 + 2 * 8 * 4 * 6 * 16
+
+
+def test_max_pooling_keeps_indices_only_where_its_gradient_reads_them() -> None:
+    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.MaxPool2d(2))
+    x = torch.randn(1, 3, 8, 8)
+    assert _operators(graph_of_module(module, (x,)))["MaxPool"] == 1
+    graph = graph_of_module(module, (x,), training=True)
+    (pool,) = [node for node in graph.nodes if node.operator == "MaxPoolIndices"]
+    assert [graph.values[v].element_type for v in pool.outputs] == ["fp32", "int64"]
+
+
+def test_element_types_are_those_of_the_module() -> None:
+    module = nn.Sequential(nn.Embedding(10, 8), nn.Linear(8, 4)).to(torch.bfloat16)
+    graph = graph_of_module(module, (torch.zeros(2, 3, dtype=torch.int32),))
+    assert {v.element_type for v in graph.values if v.kind is TensorKind.WEIGHT} == {"bf16"}
+    assert [v.element_type for v in graph.values if v.kind is TensorKind.INPUT] == ["int32"]
+    assert [v.element_type for v in graph.values if v.keep] == ["bf16"]
+
+
+def test_a_loss_of_the_module_begins_the_backward_pass() -> None:
+    module = Calls(lambda x, y, w: F.cross_entropy(x @ w, y), (8, 5))
+    graph = graph_of_module(module, (torch.randn(4, 8), torch.zeros(4, dtype=int)), training=True)
+    found = _operators(graph)
+    assert found["LossGradient"] == 0 < found["NllLossGradient"]
+    assert [v.shape for v in graph.values if v.keep and v.kind is TensorKind.ACTIVATION] == [()]
+
+
+def test_an_optimizer_updates_every_parameter_in_place() -> None:
+    module, x = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), torch.randn(4, 8)
+    graph = graph_of_module(module, (x,), training=True, optimizer="adam")
+    updates = [node for node in graph.nodes if node.operator == "Adam"]
+    assert len(updates) == 4
+    assert all(set(node.outputs) < set(node.inputs) for node in updates)
+    assert not any(v.keep for v in graph.values if v.kind is TensorKind.WEIGHT_GRADIENT)
+
+
+def test_a_file_is_read_and_its_dynamic_batch_is_set(tmp_path: Path) -> None:
+    path, x = tmp_path / "net.pt2", torch.randn(2, 8)
+    batch = torch.export.Dim("batch", min=1, max=64)
+    program = torch.export.export(nn.Linear(8, 4), (x,), dynamic_shapes=({0: batch},))
+    torch.export.save(program, path)
+    assert macs(load_torch(path)) == 2 * 8 * 4
+    workload = spmopt.load(path, batch=16, training=True, optimizer="sgd")
+    assert workload.graph is not None
+    assert macs(workload.graph) == 2 * 16 * 8 * 4  # forward and weight gradient
+
+
+def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pt2"
+    broken.write_bytes(b"PK no archive")
+    fixed = tmp_path / "fixed.pt2"
+    torch.export.save(torch.export.export(nn.Linear(8, 4), (torch.randn(2, 8),)), fixed)
+    calls: list[tuple[Callable[[], Graph], str]] = [
+        (lambda: load_torch(broken), "no program of torch.export"),
+        (lambda: load_torch(tmp_path / "none.pt2"), "no such file"),
+        (lambda: load_torch(fixed, batch=4), "exported at batch 2"),
+        (lambda: graph_of_module(nn.ReLU(), (torch.randn(2),), training=True), "nothing to train"),
+        (lambda: graph_of_module(Calls(torch.linalg.inv, (2, 2)), ()), "inv"),
+    ]
+    for call, text in calls:
+        with pytest.raises(InputError, match=text) as found:
+            call()
+        assert "\n" not in str(found.value)

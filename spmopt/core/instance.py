@@ -13,6 +13,9 @@ from spmopt.core.operands import OperandTable
 from spmopt.core.operation import Operation
 from spmopt.core.units import LARGEST, require_small
 
+ASSUMED = " (assumed)"
+"""Ends the kind of an operation whose operator a user gave a class, in place of a rule."""
+
 
 class TensorKind(StrEnum):
     """What a tensor is to the network."""

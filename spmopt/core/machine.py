@@ -346,7 +346,7 @@ class Machine:
     def fastest(self) -> int:
         """Operations a second of the fastest type."""
         rates = (typed.operations_per_s or 0 for typed in self.types)
-        return max(self.operations_per_s, *rates)
+        return max((self.operations_per_s, *rates))
 
     def _typed(self, element_type: str | None, figure: str) -> float | None:
         """Return a figure of a type; of an unsigned integer that has none the signed one's."""

@@ -81,6 +81,7 @@ def load_network(
         graph = load_onnx(
             name_or_path,
             batch=batch,
+            training=training,
             assume_pointwise=assume_pointwise,
             warn=warn,
             sizes=parameters,

@@ -60,7 +60,7 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> 
             writes=used.writes,
             cut=frozenset(_tensors(used, cut, whole=False)),
             sums=frozenset(t for t in _tensors(used, cut, whole=True) if t in used.outputs),
-            kind=node.operator,
+            kind=low.kind(at),
             rows=banded.rows[at],
         )
         for pieces in divisors if cut is not None else divisors[:1]:

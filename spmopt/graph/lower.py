@@ -8,7 +8,7 @@ from typing import NamedTuple
 from spmopt.core.elements import element_type, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
-from spmopt.core.instance import Instance, Tensor, TensorKind
+from spmopt.core.instance import ASSUMED, Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.operation import STREAMED, Mode, Operand, Operation
 from spmopt.core.order import hazards
@@ -127,7 +127,7 @@ class Lowering:
                 writes=used.writes,
                 modes=(self.mode(at, used, self.shapes(node), self.sizes),),
                 predecessors=tuple(sorted(earlier)),
-                kind=node.operator,
+                kind=self.kind(at),
             )
             for at, (node, used, earlier) in enumerate(
                 zip(self.nodes, self.used, before, strict=True)
@@ -140,6 +140,11 @@ class Lowering:
             operations=operations,
             lowering=self.name,
         )
+
+    def kind(self, at: int) -> str:
+        """Return what results call the operator of a node; one of an assumed rule is marked."""
+        operator = self.nodes[at].operator
+        return operator + ASSUMED if self.specs[at].assumed else operator
 
     def shapes(self, node: Node) -> tuple[Shapes, Shapes]:
         """Return the shapes of inputs and outputs."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from spmopt.core.errors import NAMED, Conflict
-from spmopt.core.instance import Instance
+from spmopt.core.instance import ASSUMED, Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.result import Result, Status, Totals
@@ -26,12 +26,16 @@ from spmopt.reporting.headings import (
 from spmopt.reporting.occupancy import occupancy_lines
 from spmopt.reporting.quantities import duration, percent, share, si
 from spmopt.reporting.tables import LABEL_WIDTH, NamedValues, Part
+from spmopt.verifier import ScheduleArrays
+from spmopt.verifier.durations import durations
 
 Record = dict[str, object]
 PART = "part"
 """Unit of shares and of relative distances."""
 MOST_MEMBERS = 10
 """Rows of the table of a conflict."""
+_ASSUMED_ALL = ("AssumedPointwise", "AssumedPointwiseGradient")
+"""Kinds of operations that are assumed all at once."""
 _ENERGY = (
     *("energy_j", "dram_j", "spm_read_j", "spm_write_j", "mac_j", "leakage_j"),
     *("power_w", "edp_js", "edap_js_mm2"),
@@ -87,6 +91,10 @@ def result_parts(instance: Instance, result: Result, width: int = 80) -> Iterato
         beside = max(LABEL_WIDTH, *(len(name) for name, _ in rows)) + 1
         bar, legend = occupancy_lines(instance, result.schedule, width - beside)
         rows += [("on chip", bar), ("", legend)]
+    assumed = assumed_shares(instance, result)
+    if assumed:
+        shares = ", ".join(f"{name} {share(part)}" for name, part in assumed.items())
+        rows += [("assumed", f"{shares} of the time, by classes in place of rules")]
     rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
     if result.status is Status.INFEASIBLE:
         rows += [("", row) for row in conflict_rows(unfit(instance))]
@@ -113,9 +121,28 @@ def results_record(
 def comparison_rows(instance: Instance, results: Sequence[Result]) -> list[Record]:
     """Return the figures of results; ``of`` says whether they are of the list as given."""
     rows = [result_record(instance.machine, result) for result in results]
-    for row, where in zip(rows, places(results), strict=False):
+    for row, where, result in zip(rows, places(results), results, strict=False):
         row["of"] = where
+        assumed = assumed_shares(instance, result)
+        if assumed:
+            row["assumed"] = assumed
     return rows
+
+
+def assumed_shares(instance: Instance, result: Result) -> dict[str, float]:
+    """Return the operators whose costs are assumed, and the share of the steps' time of each."""
+    owner = instance if result.pieces is None else result.pieces.instance
+    kinds = [operation.kind for operation in owner.operations]
+    marked = {kind for kind in kinds if kind.endswith(ASSUMED) or kind in _ASSUMED_ALL}
+    if not marked or result.schedule is None:
+        return {}
+    cycles = durations(ScheduleArrays.of(owner, result.schedule)).step
+    found = dict.fromkeys(sorted(marked), 0)
+    for operation, time in zip(result.schedule.steps.operation, cycles, strict=True):
+        if kinds[operation] in found:
+            found[kinds[operation]] += int(time)
+    whole = int(cycles.sum()) or 1
+    return {kind.removesuffix(ASSUMED): time / whole for kind, time in found.items()}
 
 
 def instance_record(instance: Instance) -> Record:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 Dimensions = Sequence[int | str | None]
-Array = NDArray[np.float32] | NDArray[np.int64]
+Array = NDArray[Any]
 
 
 def floats(*shape: int) -> NDArray[np.float32]:

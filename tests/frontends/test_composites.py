@@ -363,7 +363,7 @@ MICROSOFT_CASES: list[tuple[str, Shapes, dict[str, Array], dict[str, Any], list[
     (
         "MatMulNBits",
         {"x": [2, 3, 64]},
-        {"w": np.zeros((48, 2, 16), np.uint8), "s": floats(96)},  # type: ignore[dict-item]
+        {"w": np.zeros((48, 2, 16), np.uint8), "s": floats(96)},
         {"K": 64, "N": 48, "bits": 4, "block_size": 32},
         [(2, 3, 48)],
         6 * 64 * 48,
@@ -371,7 +371,7 @@ MICROSOFT_CASES: list[tuple[str, Shapes, dict[str, Array], dict[str, Any], list[
     (
         "DynamicQuantizeMatMul",
         {"x": [2, 3, 8]},
-        {"w": np.zeros((8, 5), np.int8), "s": floats(1)},  # type: ignore[dict-item]
+        {"w": np.zeros((8, 5), np.int8), "s": floats(1)},
         {},
         [(2, 3, 5)],
         240,

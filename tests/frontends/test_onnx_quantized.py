@@ -18,13 +18,13 @@ from spmopt.graph.preparation import UNFOLDED, prepared
 from spmopt.hardware.machines import load_machine
 
 from .figures import moving
-from .models import floats, model, saved
+from .models import Array, floats, model, saved
 
 make_node = helper.make_node
 SCALE, ZERO = np.array(0.5, np.float32), np.array(0, np.int8)
 
 
-def _int8(*shape: int) -> np.ndarray:
+def _int8(*shape: int) -> Array:
     return np.zeros(shape, np.int8)
 
 
@@ -36,7 +36,7 @@ def _dequantize(source: str, result: str, scale: str = "s") -> onnx.NodeProto:
     return make_node("DequantizeLinear", [source, scale, "z" if scale == "s" else ""], [result])
 
 
-def _graph(folder: Path, nodes: list[onnx.NodeProto], **constants: np.ndarray) -> Graph:
+def _graph(folder: Path, nodes: list[onnx.NodeProto], **constants: Array) -> Graph:
     made = model(nodes, {"x": [1, 4, 8, 8]}, {"s": SCALE, "z": ZERO, **constants})
     return load_onnx(saved(folder, made))
 

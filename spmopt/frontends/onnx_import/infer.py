@@ -242,7 +242,8 @@ def _by_rule(
 def _keeps_shape(node: onnx.NodeProto, refusal: InputError | None) -> bool:
     """Whether a node of an operator unknown to ONNX may be taken to keep its operand's shape."""
     spec = rule_of(node)
-    return refusal is None and (spec is None or spec.assumed in SAME_SHAPE)
+    unknown = spec is None or spec.refused != "" or spec.assumed in SAME_SHAPE
+    return refusal is None and unknown
 
 
 def _as_operand(inputs: Sequence[Fact | None]) -> Typed | None:

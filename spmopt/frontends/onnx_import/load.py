@@ -6,11 +6,15 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import onnx
+from google.protobuf.message import DecodeError
+
 from spmopt.core.errors import InputError, MissingRuleError
 from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import.deduce import Facts, Written, deduce
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.emit import Emitter
+from spmopt.frontends.onnx_import.evaluation import missed_in_training
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import read_model
 from spmopt.frontends.onnx_import.network import (
@@ -20,11 +24,18 @@ from spmopt.frontends.onnx_import.network import (
     written_batch,
 )
 
+_OF_LIBRARIES = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError),
+    *(onnx.checker.ValidationError, onnx.shape_inference.InferenceError, DecodeError),
+)
+"""What onnx, numpy and protocol buffers raise of contents that nobody foresaw."""
+
 
 def load_onnx(
     path: str | Path,
     *,
     batch: int | None = None,
+    training: bool = False,
     assume_pointwise: bool = False,
     warn: Callable[[str], None] = warnings.warn,
     sizes: Mapping[str, int] | None = None,
@@ -37,6 +48,8 @@ def load_onnx(
         The file. External data need not be there.
     batch
         Batch size in place of the file's, also where constants bake that.
+    training
+        Warn where a training step that is derived from the graph lacks something.
     assume_pointwise
         Take all operators without a rule for point-wise, with a warning.
     warn
@@ -65,6 +78,14 @@ def load_onnx(
         raise MissingRuleError(f"{path}: {_line(error)}", paste=error.paste) from error
     except InputError as error:
         raise InputError(f"{path}: {_line(error)}") from error
+    except _OF_LIBRARIES as error:
+        raise InputError(
+            f"{path}: damaged, or unlike any known file ({type(error).__name__}: {_line(error)}); "
+            "export it again, or report it"
+        ) from error
+    lacks = missed_in_training(parts.nodes, parts.opsets.get("", 1)) if training else None
+    if lacks is not None:
+        warn(f"{path}: {lacks}")
     doubts.tell(lambda text: warn(f"{path}: {text}"))
     if missing:
         warn(
@@ -75,7 +96,7 @@ def load_onnx(
     return graph
 
 
-def _line(error: InputError) -> str:
+def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 

@@ -1,0 +1,206 @@
+"""What loses nothing is put up with: one warning that counts, and the true shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from spmopt.core.graph import Graph
+from spmopt.core.instance import TensorKind
+from spmopt.frontends.onnx_import import load_onnx
+from spmopt.graph import operators
+
+from .figures import moving, output_shapes
+from .models import Array, Dimensions, floats, ints, model, saved
+
+make_node = helper.make_node
+
+
+def _loaded(
+    folder: Path,
+    nodes: list[onnx.NodeProto],
+    inputs: dict[str, Dimensions],
+    constants: dict[str, Array] | None = None,
+    stated: dict[str, list[int]] | None = None,
+    *,
+    opset: int = 17,
+) -> tuple[Graph, list[str]]:
+    made = model(nodes, inputs, constants, opset=opset)
+    for name, shape in (stated or {}).items():
+        made.graph.value_info.append(helper.make_tensor_value_info(name, 1, shape))
+    warnings: list[str] = []
+    return load_onnx(saved(folder, made), warn=warnings.append), warnings
+
+
+def _macs(graph: Graph) -> int:
+    total = 0
+    for node in graph.nodes:
+        gemm = operators.lookup(node.operator).gemm
+        if gemm is not None:
+            inputs, outputs = graph.shapes(node.inputs), graph.shapes(node.outputs)
+            total += gemm(inputs, outputs, node.attributes).macs
+    return total
+
+
+@pytest.mark.parametrize(
+    ("shapes", "attributes", "result", "macs"),
+    [
+        (((1, 64, 128), (128, 32), (32,)), {}, (1, 64, 32), 64 * 128 * 32),
+        (((2, 3, 4), (5, 4), (5,)), {"transB": 1}, (2, 3, 5), 2 * 3 * 4 * 5),
+        (((1, 6, 3), (1, 6, 2), None), {"transA": 1}, (1, 3, 2), 6 * 3 * 2),
+        (((2, 6, 3), (2, 6, 4), (4,)), {"transA": 1}, (2, 3, 4), 2 * 6 * 3 * 4),
+        (((2, 3), (3, 4), (1, 2, 4)), {}, (2, 4), 2 * 3 * 4),
+    ],
+)
+def test_products_of_odd_ranks(
+    tmp_path: Path,
+    shapes: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None],
+    attributes: dict[str, int],
+    result: tuple[int, ...],
+    macs: int,
+) -> None:
+    a, b, bias = shapes
+    names = ["a", "b"] if bias is None else ["a", "b", "c"]
+    constants: dict[str, Array] = {"b": floats(*b)} | ({} if bias is None else {"c": floats(*bias)})
+    nodes = [make_node("Gemm", names, ["y"])]
+    nodes[0].attribute.extend(helper.make_attribute(*each) for each in attributes.items())
+    graph, _ = _loaded(tmp_path, nodes, {"a": a}, constants)
+    assert output_shapes(graph) == [result]
+    assert _macs(graph) == macs
+
+
+def test_attributes_that_no_schema_knows(tmp_path: Path) -> None:
+    nodes = [
+        make_node("Relu", ["x"], ["h"], name="first", note="mine"),
+        make_node("Relu", ["h"], ["y"], note="mine"),
+    ]
+    graph, warnings = _loaded(tmp_path, nodes, {"x": [2]})
+    assert moving(graph) == {"Relu": 2}
+    (warning,) = warnings
+    assert (
+        "2 nodes have attributes that ONNX does not know, left out (node first (Relu))" in warning
+    )
+
+
+def test_attributes_of_an_earlier_operator_set(tmp_path: Path) -> None:
+    nodes = [make_node("ReduceSum", ["x"], ["y"], axes=[1], keepdims=0, note="mine")]
+    graph, _ = _loaded(tmp_path, nodes, {"x": [2, 3, 4]}, opset=18)
+    assert output_shapes(graph) == [(2, 4)]
+
+
+def test_node_that_onnx_refuses_has_the_stated_shape(tmp_path: Path) -> None:
+    nodes = [make_node("Sin", ["x", "x"], ["h"]), _relu("h")]
+    graph, warnings = _loaded(tmp_path, nodes, {"x": [2, 4]}, stated={"h": [2, 4]})
+    assert output_shapes(graph) == [(2, 4)]
+    (warning,) = warnings
+    assert "1 node is refused by ONNX" in warning
+
+
+def _relu(source: str) -> onnx.NodeProto:
+    return make_node("Relu", [source], ["y"])
+
+
+def test_convolution_of_a_type_that_its_schema_leaves_out(tmp_path: Path) -> None:
+    made = model([make_node("Conv", ["x", "w"], ["y"])], {"x": [1, 3, 8, 8]}, opset=18)
+    weights = helper.make_tensor("w", TensorProto.BFLOAT16, [4, 3, 3, 3], bytes(216), raw=True)
+    made.graph.initializer.append(weights)
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.BFLOAT16
+    graph = load_onnx(saved(tmp_path, made), warn=pytest.fail)
+    (conv,) = graph.nodes
+    assert {graph.values[v].element_type for v in (*conv.inputs, *conv.outputs)} == {"bf16"}
+    assert output_shapes(graph) == [(1, 4, 6, 6)]
+
+
+def test_sparse_initializers_have_their_dense_shape(tmp_path: Path) -> None:
+    made = model([make_node("MatMul", ["x", "w"], ["y"])], {"x": [2, 4]})
+    values = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
+    places = helper.make_tensor("places", TensorProto.INT64, [1], [0])
+    made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [4, 5]))
+    graph = load_onnx(saved(tmp_path, made))
+    assert output_shapes(graph) == [(2, 5)]
+    assert [v.shape for v in graph.values if v.kind is TensorKind.WEIGHT] == [(4, 5)]
+
+
+def test_empty_cache_before_the_first_token(tmp_path: Path) -> None:
+    nodes = [make_node("Concat", ["cache", "x"], ["h"], axis=1), _relu("h")]
+    graph, _ = _loaded(tmp_path, nodes, {"cache": [2, 0, 4], "x": [2, 3, 4]})
+    assert moving(graph) == {"Relu": 1}
+    assert output_shapes(graph) == [(2, 3, 4)]
+
+
+@pytest.mark.parametrize("ir_version", [3, 13])
+def test_names_that_repeat_or_lack(tmp_path: Path, ir_version: int) -> None:
+    nodes = [
+        make_node("Relu", ["x"], ["h"], name="twin"),
+        make_node("Exp", ["h"], ["y"], name="twin"),
+    ]
+    made = model(nodes, {"x": [2], "w": [3]}, {"w": floats(3)}, ir_version=ir_version)
+    made.graph.name = ""
+    graph = load_onnx(saved(tmp_path, made))
+    assert graph.name == "model"
+    assert len({node.name for node in graph.nodes}) == 2
+
+
+def test_weights_whose_file_is_missing(tmp_path: Path) -> None:
+    made = model([make_node("MatMul", ["x", "w"], ["y"])], {"x": [2, 4]}, {"w": floats(4, 5)})
+    onnx.save(
+        made, tmp_path / "model.onnx", save_as_external_data=True, location="w", size_threshold=0
+    )
+    (tmp_path / "w").unlink()
+    assert output_shapes(load_onnx(tmp_path / "model.onnx")) == [(2, 5)]
+
+
+def test_training_graph_in_a_file_is_taken_as_it_is(tmp_path: Path) -> None:
+    """Compare MACs of a step written down with those of forward, dX and dW by hand."""
+    ms = "com.microsoft"
+    nodes = [
+        make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+        make_node("Relu", ["c"], ["r"]),
+        make_node("Flatten", ["r"], ["f"]),
+        make_node("Gemm", ["f", "v"], ["scores"]),
+        make_node("SoftmaxCrossEntropyLoss", ["scores", "labels"], ["log_prob"]),
+        make_node("SoftmaxCrossEntropyLossGrad", ["log_prob", "labels"], ["ds"], domain=ms),
+        make_node("Gemm", ["f", "ds"], ["dv"], transA=1),
+        make_node("Gemm", ["ds", "v"], ["df"], transB=1),
+        make_node("Reshape", ["df", "shape"], ["dr"]),
+        make_node("ReluGrad", ["dr", "r"], ["dc"], domain=ms),
+        make_node("ConvGrad", ["dc", "x", "w"], ["dx", "dw"], domain=ms, pads=[1, 1, 1, 1]),
+        make_node("SGD", ["w", "dw"], ["w2"]),
+        make_node("SGD", ["v", "dv"], ["v2"]),
+    ]
+    made = model(
+        nodes,
+        {"x": [2, 3, 4, 4]},
+        {"w": floats(8, 3, 3, 3), "v": floats(128, 5), "shape": ints(2, 8, 4, 4)},
+        outputs=("w2", "v2"),
+    )
+    made.graph.input.append(helper.make_tensor_value_info("labels", TensorProto.INT64, [2]))
+    made.graph.value_info.append(helper.make_tensor_value_info("log_prob", 1, [2, 5]))
+    graph = load_onnx(saved(tmp_path, made), warn=lambda _: None)
+    convolution, product = 2 * 8 * 16 * 27, 2 * 128 * 5
+    assert _macs(graph) == 3 * convolution + 3 * product
+    updates = [node for node in graph.nodes if node.operator == "SGD"]
+    assert all(node.outputs == node.inputs[:1] for node in updates)
+    assert all(graph.values[node.outputs[0]].keep for node in updates)
+
+
+def test_twenty_thousand_nodes_are_soon_there(tmp_path: Path) -> None:
+    from time import process_time
+
+    nodes = []
+    for k in range(5000):
+        nodes += [
+            make_node("MatMul", [f"h{k}", "w"], [f"a{k}"]),
+            make_node("Add", [f"a{k}", "b"], [f"c{k}"]),
+            make_node("Relu", [f"c{k}"], [f"d{k}"]),
+            make_node("Add", [f"d{k}", f"h{k}"], [f"h{k + 1}"]),
+        ]
+    made = model(nodes, {"h0": [4, 8]}, {"w": floats(8, 8), "b": floats(8)}, outputs=("h5000",))
+    path = saved(tmp_path, made)
+    begin = process_time()
+    graph = load_onnx(path)
+    assert len(graph.nodes) == 20_000
+    assert process_time() - begin < 30  # 10 s where nothing else runs

@@ -1,0 +1,111 @@
+"""Operators that a user gives a class: what they cost, and that results say they are assumed."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+
+import pytest
+from onnx import helper
+
+import spmopt
+from spmopt.core.errors import InputError, MissingRuleError
+from spmopt.graph.operators.spec import OperatorSpec
+from spmopt.graph.operators.table import operators_of
+from spmopt.reporting.results import assumed_shares
+from tests.frontends.models import floats, model, saved
+
+
+def _rule(**table: object) -> OperatorSpec:
+    return operators_of("Odd", table)[0]
+
+
+@pytest.mark.parametrize(
+    ("equation", "a", "b", "result", "roles"),
+    [
+        ("...mk,kn->...mn", (2, 3, 4), (4, 5), (2, 3, 5), (1, 6, 4, 5)),
+        ("mk,nk->mn", (3, 4), (5, 4), (3, 5), (1, 3, 4, 5)),
+        ("bmk,bkn->bmn", (2, 3, 4), (2, 4, 5), (2, 3, 5), (2, 3, 4, 5)),
+        ("bhqd,bhkd->bhqk", (2, 2, 3, 4), (2, 2, 6, 4), (2, 2, 3, 6), (4, 3, 4, 6)),
+    ],
+)
+def test_product_by_its_equation(
+    equation: str,
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    result: tuple[int, ...],
+    roles: tuple[int, ...],
+) -> None:
+    spec = _rule(**{"class": "product", "equation": equation, "operands": [1, 0]})
+    assert spec.gemm is not None
+    assert spec.shapes is not None
+    assert spec.shapes((b, a), {}) == (result,)
+    found = spec.gemm((b, a), (result,), {})
+    assert (found.batch, found.m, found.k, found.n) == roles
+    assert (found.a, found.b) == ((1,), (0,))
+    assert spec.operations((b, a), (result,), {}) == 2 * prod(roles)
+
+
+@pytest.mark.parametrize(
+    ("table", "match"),
+    [
+        ({"class": "pointwize"}, "did you mean pointwise"),
+        ({"class": "product"}, "a product needs its equation"),
+        ({"class": "product", "equation": "mk->km"}, "must be as"),
+        ({"class": "product", "equation": "mk,nj->mn"}, "is no product"),
+        ({"class": "product", "equation": "mkj,kn->mn"}, "sums up an axis of one operand"),
+        ({"class": "view", "equation": "mk,kn->mn"}, "equation is for class product"),
+        ({"class": "product", "equation": "mk,kn->mn", "operands": [0]}, "positions of A and B"),
+    ],
+)
+def test_classes_that_cannot_be(table: dict[str, object], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        operators_of("Odd", table)
+
+
+def _file(folder: Path) -> Path:
+    nodes = [
+        helper.make_node("Dense", ["x", "w", "b"], ["h"], domain="classes.test"),
+        helper.make_node("Wave", ["h"], ["y"], domain="classes.test"),
+    ]
+    return saved(folder, model(nodes, {"x": [32, 64]}, {"w": floats(64, 48), "b": floats(48)}))
+
+
+def test_each_operator_of_a_file_gets_a_rule_of_its_own(tmp_path: Path) -> None:
+    path, rules = _file(tmp_path), tmp_path / "rules.toml"
+    with pytest.raises(MissingRuleError, match="2 operators have no rule") as caught:
+        spmopt.load(path)
+    assert caught.value.paste.splitlines() == [
+        '"classes.test.Dense".class = "pointwise"',
+        '"classes.test.Wave".class = "pointwise"',
+    ]
+    text = '"classes.test.Dense" = { class = "product", equation = "mk,kn->mn" }\n'
+    rules.write_text(text + '"classes.test.Wave".class = "pointwise"\n', encoding="utf-8")
+    instance = spmopt.lower(spmopt.load(path, operators=rules), spmopt.machine(spm="1MB"))
+    assert [op.modes[0].macs for op in instance.operations] == [32 * 64 * 48, 0]
+    # What the file said before it may say otherwise.
+    rules.write_text(text + '"classes.test.Wave".class = "normalization"\n', encoding="utf-8")
+    slower = spmopt.lower(spmopt.load(path, operators=rules), spmopt.machine(spm="1MB"))
+    assert slower.operations[1].modes[0].compute_cycles >= (
+        instance.operations[1].modes[0].compute_cycles
+    )
+
+
+def test_results_say_what_was_assumed(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        '"classes.test.Dense" = { class = "product", equation = "mk,kn->mn" }\n'
+        '"classes.test.Wave".class = "pointwise"\n',
+        encoding="utf-8",
+    )
+    instance = spmopt.lower(
+        spmopt.load(_file(tmp_path), operators=rules), spmopt.machine(spm="1MB")
+    )
+    solution = spmopt.solve(instance, "page", time_limit=5)
+    shares = assumed_shares(solution.instance, solution.result)
+    assert set(shares) == {"classes.test.Dense", "classes.test.Wave"}
+    assert sum(shares.values()) == pytest.approx(1)  # there are no other operators
+    solution.save(tmp_path / "result.json")
+    again = spmopt.read(tmp_path / "result.json")
+    assert assumed_shares(again.instance, again.result) == shares
+    assert "classes.test.Wave" in str(solution)

@@ -41,6 +41,7 @@ REASONS = (
     "depends on data",
     # Subgraphs.
     "holds a subgraph",
+    "Scan of operator set 8",
 )
 """Why a model of the corpus is refused, beside what the table says."""
 

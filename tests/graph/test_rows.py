@@ -128,7 +128,9 @@ def resized(node: Node, x: Floats) -> Floats:
         else:
             low = math.floor(at)
             taken = {low: float(low + 1 - at), low + 1: float(at - low)}
-        inside = [(x[:, :, min(max(k, 0), size - 1)], weight) for k, weight in taken.items()]
+        inside = [
+            (x[:, :, min(max(k, 0), size - 1)], weight) for k, weight in taken.items() if weight
+        ]
         rows.append(sum(part * np.float32(weight) for part, weight in inside))
     return np.stack(rows, axis=2)
 

@@ -38,10 +38,12 @@ REASONS = (
     "has a dimension under 1",
     "do not fill axis",
     "has an empty state",
+    "has no elements",
     # As long as data says.
     "depends on data",
     # Subgraphs.
     "holds a subgraph",
+    "Scan of operator set 8",
 )
 """Why a model of the corpus is refused, beside what the table says."""
 

@@ -33,12 +33,10 @@ IN_EVALUATION = ("Whisper",)
 """In training mode it drops layers at random, which torch.export refuses."""
 
 
-def _convolution_backward(
-    dy: Any, x: Any, w: Any, _bias: Any, _s: Any, _p: Any, _d: Any, transposed: bool, *rest: Any
-) -> int:
-    mask = rest[2]
-    whole = conv_flop_count(x, w, dy, transposed=transposed)
-    return int(sum(mask[:2])) * int(whole)
+def _convolution_backward(*given: Any, **other: Any) -> int:
+    """Count as many for each gradient that is wanted as the convolution has."""
+    dy, x, w, *_, transposed, _padding, _groups, mask = given
+    return int(sum(mask[:2])) * int(conv_flop_count(x, w, dy, transposed=transposed))
 
 
 def counted(module: Any, inputs: Any, *, training: bool) -> tuple[int, int]:

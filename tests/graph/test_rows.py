@@ -319,6 +319,9 @@ def test_rows_of_larger_maps_by_hand() -> None:
         {"coordinate_transformation_mode": "half_pixel", "nearest_mode": "floor"},
     ]
     assert [resized(16, **each) for each in refused] == [None] * 3
+    # A crop may be enlarged to the size of the whole.
+    assert resized(8, coordinate_transformation_mode="tf_crop_and_resize") is None
+    assert resized(8) == Window(size=8)
     assert resized(4, mode="linear", antialias=1) is None
 
 

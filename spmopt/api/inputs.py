@@ -268,7 +268,7 @@ def machine(
     Parameters
     ----------
     base
-        Machine: name (see :func:`list_machines`), TOML file, or YAML file of ZigZag or Stream.
+        Machine: name (see :func:`list_machines`), or TOML or YAML file.
     spm
         Scratchpad size, e.g. 24MB or 24MiB.
     bandwidth

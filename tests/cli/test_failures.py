@@ -42,7 +42,7 @@ def refused(ran: Ran, code: int = 2) -> str:
             f"solve {SMALL} --page 4parsec",
             "'parsec' is not a unit of this quantity; write for example 4KiB",
         ),
-        ("solve nothing", "(a file must end in .onnx, a stored instance in .json)"),
+        ("solve nothing", "(a file must end in .onnx or .pt2, a stored instance in .json)"),
         (f"solve {SMALL} --spm 24parsec", "'parsec' is not a unit"),
         (f"solve {SMALL} --spm 1kB", "smaller than one page"),
         (f"solve {SMALL} --bandwidth 5MB", "'MB' is not a unit"),

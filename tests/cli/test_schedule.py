@@ -162,7 +162,8 @@ def test_lists(run: Run) -> None:
     assert all(entry["name"] in run("networks").out for entry in networks)
     machines = run("machines --json").record["machines"]
     assert {entry["name"] for entry in machines} == {
-        *("a100", "gtx1080ti", "i9-10980xe", "large-npu", "rtx2080ti", "rx6900xt", "small-npu")
+        *("a100", "ethos-u65", "gap9", "gtx1080ti", "i9-10980xe", "large-npu", "rtx2080ti"),
+        *("rx6900xt", "small-npu", "tpuv4i"),
     }
     assert "13.45 TFLOP/s" in run("machines").out
 

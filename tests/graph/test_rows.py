@@ -128,7 +128,9 @@ def resized(node: Node, x: Floats) -> Floats:
         else:
             low = math.floor(at)
             taken = {low: float(low + 1 - at), low + 1: float(at - low)}
-        inside = [(x[:, :, min(max(k, 0), size - 1)], weight) for k, weight in taken.items()]
+        inside = [
+            (x[:, :, min(max(k, 0), size - 1)], weight) for k, weight in taken.items() if weight
+        ]
         rows.append(sum(part * np.float32(weight) for part, weight in inside))
     return np.stack(rows, axis=2)
 
@@ -317,6 +319,9 @@ def test_rows_of_larger_maps_by_hand() -> None:
         {"coordinate_transformation_mode": "half_pixel", "nearest_mode": "floor"},
     ]
     assert [resized(16, **each) for each in refused] == [None] * 3
+    # A crop may be enlarged to the size of the whole.
+    assert resized(8, coordinate_transformation_mode="tf_crop_and_resize") is None
+    assert resized(8) == Window(size=8)
     assert resized(4, mode="linear", antialias=1) is None
 
 

@@ -7,7 +7,7 @@ stand for others, as loops do, are replaced by them here, where trip counts and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +23,6 @@ from spmopt.frontends.onnx_import.modelfile import NODES
 from spmopt.frontends.onnx_import.network import Declared, ModelParts
 from spmopt.frontends.onnx_import.rewriting import rewritten
 from spmopt.frontends.onnx_import.topology import describe, first_result, ordered_nodes, subgraphs
-from spmopt.frontends.onnx_import.unrolling import CONTROL
 
 Facts = dict[str, Fact]
 
@@ -36,10 +35,15 @@ class Written:
     batches: tuple[int, int]
 
 
+Control = Callable[["Deduction", onnx.NodeProto, dict[str, str], str], None]
+"""Takes a node with subgraphs apart: the walk, the node, what names stand for, and a prefix."""
+
+
 def deduce(
     network: ModelParts,
     inputs: Mapping[str, Fact],
     doubts: Doubts,
+    control: Mapping[str, Control],
     written: Written | None = None,
 ) -> tuple[ModelParts, Facts]:
     """Return the model without control flow, and the facts of all its names.
@@ -52,6 +56,8 @@ def deduce(
         What is known of its inputs.
     doubts
         Notes what the file got wrong.
+    control
+        What takes the place of nodes with subgraphs, by operator.
     written
         Given when ``inputs`` have another batch size than the file: it tells which constants
         have the file's baked in.
@@ -66,6 +72,7 @@ def deduce(
         declared=_declared(network, written),
         facts={**network.constants, **inputs},
         doubts=doubts,
+        control=control,
         written=written,
     )
     names: dict[str, str] = {}
@@ -86,6 +93,7 @@ class Deduction:
     declared: Mapping[str, Declared]
     facts: Facts
     doubts: Doubts
+    control: Mapping[str, Control]
     written: Written | None = None
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     replaced: bool = False
@@ -108,7 +116,7 @@ class Deduction:
         for node in nodes:
             if subgraphs(node):
                 self.replaced = True
-                expand = CONTROL.get(node.op_type if not node.domain else "")
+                expand = self.control.get(node.op_type if not node.domain else "")
                 if expand is None:
                     raise InputError(
                         f"{describe(node)}: holds a subgraph, and is no If, Loop or Scan; "

@@ -150,6 +150,8 @@ class Emitter:
 
     def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> Sequence[int | None]:
         """Add a node of an operator that has a rule."""
+        if node.op_type != "Concat":
+            self._require_elements(node)
         attributes = plain_attributes(node_attributes(node))
         constants = spec.constants or {}
         operands = []
@@ -183,6 +185,12 @@ class Emitter:
         if spec.stated:
             return self._stated(node, spec, inputs, attributes)
         return self._builder.add_many(spec.name, inputs, name=_name(node), **attributes)
+
+    def _require_elements(self, node: onnx.NodeProto) -> None:
+        """Raise :class:`InputError` where the first operand is empty: the result is a constant."""
+        name = next((name for name in node.input if name), "")
+        if name and not self.facts[name].elements:
+            raise InputError(f"{describe(node)}: its operand {name} has no elements")
 
     def _is_several(self, name: str) -> bool:
         """Return whether a scale is more than one number that is known beforehand."""

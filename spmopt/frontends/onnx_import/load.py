@@ -23,6 +23,7 @@ from spmopt.frontends.onnx_import.network import (
     take_apart,
     written_batch,
 )
+from spmopt.frontends.onnx_import.unrolling import CONTROL
 
 _OF_LIBRARIES = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError),
@@ -123,11 +124,13 @@ def _facts(
     inputs = input_facts(network.inputs, batch, sizes)
     baked = written_batch(network.inputs)
     if not isinstance(baked, int) or batch is None or batch == baked:
-        return deduce(network, inputs, doubts)
-    _, facts = deduce(network, input_facts(network.inputs, None, sizes), doubts)
+        return deduce(network, inputs, doubts, CONTROL)
+    _, facts = deduce(network, input_facts(network.inputs, None, sizes), doubts, CONTROL)
     doubts.final = True
     try:
-        return deduce(network, inputs, doubts, Written(facts=facts, batches=(baked, batch)))
+        return deduce(
+            network, inputs, doubts, CONTROL, Written(facts=facts, batches=(baked, batch))
+        )
     except InputError as error:
         raise InputError(
             f"at batch {batch} instead of the file's {baked}: {error}; export with an open "

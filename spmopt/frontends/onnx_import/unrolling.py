@@ -8,21 +8,19 @@ Constants of a body are one tensor for all iterations: weights are shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper
 
 from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.deduce import Control, Deduction
 from spmopt.frontends.onnx_import.evaluate import constant_node
 from spmopt.frontends.onnx_import.facts import Fact, array_fact, node_attributes
 from spmopt.frontends.onnx_import.network import initializers
 from spmopt.frontends.onnx_import.topology import describe, first_result
-
-if TYPE_CHECKING:
-    from spmopt.frontends.onnx_import.deduce import Deduction
 
 _ITERATIONS = 100_000
 """Of one loop, whatever little each does."""
@@ -101,7 +99,7 @@ def _scan(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: 
     _bind(node, names, [*states, *joined])
 
 
-CONTROL: dict[str, Callable[[Deduction, onnx.NodeProto, dict[str, str], str], None]] = {
+CONTROL: dict[str, Control] = {
     "If": _if,
     "Loop": _loop,
     "Scan": _scan,

@@ -2,7 +2,8 @@
 
 Along an axis of sizes ``n`` and ``m`` result ``y`` is at position ``y n / m`` of the source, moved
 as the coordinate transformation says. Of the two elements around it the nearest one is taken, or
-both. Other modes, and transformations that more than the two sizes decide, take the whole axis.
+both. Other modes, and transformations that more than the two sizes decide, take the whole axis,
+of feature maps also where its size stays: what is cropped may be enlarged to the size of the whole.
 """
 
 from __future__ import annotations
@@ -29,8 +30,12 @@ def resized(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read what is around the position of each element; all of an axis where it is not told."""
     letters = ascii_letters[: len(outputs[0])]
     axes = [
-        [letter] if size == wanted else _taken(letter, size, wanted, attributes) or [":"]
-        for letter, size, wanted in zip(letters, inputs[0], outputs[0], strict=True)
+        [letter]
+        if size == wanted and (place < 2 or _position(size, wanted, attributes) is not None)
+        else _taken(letter, size, wanted, attributes) or [":"]
+        for place, (letter, size, wanted) in enumerate(
+            zip(letters, inputs[0], outputs[0], strict=True)
+        )
     ]
     reads = " * ".join(f"x0[{', '.join(each)}]" for each in product(*axes))
     return f"y0[{', '.join(letters)}] = {reads}"

@@ -142,7 +142,7 @@ class Setup:
     def record(self) -> dict[str, object]:
         """Write all that the figures of a point depend on, for a file."""
         return {
-            "networks": [asdict(network) for network in self.networks],
+            "networks": [_network(network) for network in self.networks],
             "space": self.space.record(),
             "objectives": list(self.objectives),
             **{name: getattr(self, name) for name in _OPTIONS},
@@ -194,3 +194,9 @@ class Setup:
                 raise InputError(
                     f"{which} has no bound; name a scheduler that gives schedules, as page"
                 )
+
+
+def _network(network: Network) -> dict[str, object]:
+    """Return a network as it is stored; what older studies did not know is there if it is given."""
+    found = asdict(network)
+    return {k: found[k] for k in found if found[k] is not None or k not in ("dtype", "operators")}

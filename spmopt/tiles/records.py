@@ -81,6 +81,7 @@ _KINDS = {
     "area": "Area",
     "memory": "Memory",
     "banks": "Bank",
+    "types": "Typed",
 }
 """What digests call a record, by the field that it is in: as in the files there are."""
 
@@ -91,7 +92,10 @@ def _written(value: object, name: str) -> str:
         return f"({inner.removesuffix(' ' if len(value) == 1 else ', ')})"
     if not is_dataclass(value):
         return repr(value)
+    # What machines may have since there are such files is told where they have it.
+    newer = {each.name for each in fields(value) if each.metadata} - {"banks"}
     own = {each.name: getattr(value, each.name) for each in fields(value)}
+    own = {key: item for key, item in own.items() if item or key not in newer}
     parts = (f"{key}={_written(item, key)}" for key, item in own.items())
     return f"{_KINDS[name]}({', '.join(parts)})"
 

@@ -66,7 +66,8 @@ class Call:
         self.name = operator_of(node)
         schema = node.target._schema.arguments
         self._arguments: dict[str, Any] = {each.name: each.default_value for each in schema}
-        self._arguments |= {each.name: value for each, value in zip(schema, node.args, strict=False)}
+        names = [each.name for each in schema]
+        self._arguments |= dict(zip(names, node.args, strict=False))
         self._arguments |= node.kwargs
         self._used = {user.args[1] for user in node.users if user.target is operator.getitem}
 

@@ -1,4 +1,4 @@
-"""Every legal move of one tensor in one step, from rules R2 to R5 and R7 alone."""
+"""Every legal move of one tensor in one step, from rules R2 to R5, R7 and R11 alone."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def moves(
         yield Move(DEAD, DEAD, 0)
         return
     reads, writes = tensor in operation.reads, tensor in operation.writes
-    for resident in _residencies(rules, operand, size, old):
+    barred = instance.tensors[tensor].kind in instance.machine.bypass
+    for resident in [0] if barred else _residencies(rules, operand, size, old):
         away = size - resident
         load = 0 if writes and not reads else max(0, resident - old.resident)
         if load and old.resident < size - old.valid:  # R2: not valid in DRAM

@@ -8,6 +8,7 @@ from math import isfinite
 from formulations.residency.banks.schedule import bounded
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import Optimum, fluid_optimum
+from spmopt.core.bypass import without_bypass
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.scheduler import Request
@@ -43,8 +44,10 @@ def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, 
     InfeasibleError
         As :func:`schedule`.
     """
-    solved, _ = _solved(instance, request)
-    return solved.certificate, solved.value
+    remainder = without_bypass(instance)
+    solved, _ = _solved(remainder.instance, request)
+    streams = remainder.streams.value(request.objective)
+    return solved.certificate, None if solved.value is None else solved.value + streams
 
 
 def _solved(instance: Instance, request: Request) -> tuple[Optimum | ColumnGeneration, bool]:

@@ -238,6 +238,11 @@ def export(
     aim = objective_named(objective, instance.machine)
     find("whole").require(aim)
     find("whole").require_features(instance.machine.features)
+    if instance.bypassing:
+        raise InputError(
+            "export: tensors bypass the scratchpad, which the program does not say; lower the "
+            "network for a machine without bypass"
+        )
     callbacks.progress("building the program", None)
     # By name: it loads PuLP.
     program = import_module("formulations.pulp_model.schedule").exported(instance, aim, format)

@@ -88,7 +88,14 @@ class Instance:
         for tensor_record, there in zip(self.tensors, exists, strict=True):
             if tensor_record.keep and not there:
                 raise InputError(f"tensor {tensor_record.name}: to be kept, but nothing writes it")
+        self._check_bypass()
         _require_small_totals(self)
+
+    @cached_property
+    def bypassing(self) -> frozenset[int]:
+        """Tensors that are never in the scratchpad: of kinds in the machine's ``bypass``."""
+        kinds = self.machine.bypass
+        return frozenset(t for t, tensor in enumerate(self.tensors) if tensor.kind in kinds)
 
     @property
     def several_modes(self) -> bool:
@@ -114,6 +121,18 @@ class Instance:
                 f"operation {operation.name}: a predecessor is not an earlier operation; "
                 "list operations in an order that respects predecessors"
             )
+
+    def _check_bypass(self) -> None:
+        """Refuse operands that would have to be where they cannot be."""
+        for operation in self.operations if self.machine.bypass else ():
+            for mode in operation.modes:
+                for tensor, operand in zip(operation.tensors, mode.operands, strict=True):
+                    if operand.stationary and tensor in self.bypassing:
+                        raise InputError(
+                            f"operation {operation.name}: {self.tensors[tensor].name} must be in "
+                            "the scratchpad, which the machine's bypass forbids; lower the "
+                            "network for this machine"
+                        )
 
     @property
     def tensor_names(self) -> Sequence[str]:

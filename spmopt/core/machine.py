@@ -15,7 +15,7 @@ from spmopt.core.units import require_small
 
 MOST = 8
 """Banks of a machine; a program of more would be slow, and no such machine is known."""
-FEATURES = {"bank": "banks"}
+FEATURES = {"bank": "banks", "bypass": "bypass"}
 """What not every scheduler knows of a machine: keys of settings, and the fields they make up."""
 
 
@@ -265,6 +265,7 @@ class Machine:
     ``types``: rates and energies of products of some element types, see :meth:`rate` and
     :meth:`mac_pj`; those of all others are ``operations_per_s`` and ``energy.mac_pj``.
     ``costs``: the file that cycles and energies of operations are from, where one is given.
+    ``bypass``: kinds of tensors that are never in the scratchpad; each use streams all of them.
     ``memory`` is the scratchpad's technology, where one is named; another ``spm_bytes`` needs
     another, see :func:`spmopt.hardware.scratchpad.with_technology`.
     """
@@ -285,6 +286,7 @@ class Machine:
     banks: tuple[Bank, ...] = field(default=(), metadata={"group": "banks"})
     types: tuple[TypedFigures, ...] = field(default=(), metadata={"group": "types"})
     costs: str = field(default="", metadata={"group": "costs"})
+    bypass: tuple[str, ...] = field(default=(), metadata={"group": "bypass"})
 
     def __post_init__(self) -> None:
         where = f"machine {self.name}"
@@ -315,6 +317,9 @@ class Machine:
                     f"{where}: its banks have energies to read and write of their "
                     "own; set energy.spm_read_pj_per_byte and energy.spm_write_pj_per_byte to 0"
                 )
+        if self.bypass and (self.duplex or self.banks):
+            what = "banks" if self.banks else "a duplex channel"
+            raise InputError(f"{where}: bypass: not modeled with {what}; leave one of them out")
         if self.memory is not None and self.memory.spm_bytes != self.spm_bytes:
             raise InputError(
                 f"{where}: SPM of {self.spm_bytes} bytes, but the figures of its "

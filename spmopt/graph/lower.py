@@ -103,6 +103,9 @@ class Lowering:
         specs = [operators.lookup(node.operator) for node in graph.nodes]
         self.tensors, self._index = _tensors(graph, specs)
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
+        self.bypassing = frozenset(
+            t for t, tensor in enumerate(self.tensors) if tensor.kind in machine.bypass
+        )
         kept = [
             (node, spec)
             for node, spec in zip(graph.nodes, specs, strict=True)
@@ -177,7 +180,8 @@ class Lowering:
         worked = worked or shapes
         of_type = self._product_types[at]
         alike = (node.operator, tuple(node.attributes.items()), of_type)
-        key = (alike, shapes, worked, places, bytes_of)
+        barred = tuple([t in self.bypassing for t in tensors]) if self.bypassing else ()
+        key = (alike, shapes, worked, places, bytes_of, barred)
         mode = self._modes.get(key)
         if mode is None:
             mode = self._modes[key] = self._new_mode(at, used, shapes, sizes, worked)
@@ -194,16 +198,24 @@ class Lowering:
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
         gemm = None if spec.gemm is None else spec.gemm(*worked, node.attributes)
         work = spec.operations(*worked, node.attributes)
+        if gemm is not None and self.bypassing and self.name != "ideal":
+            self._require_one_to_stay(node, used, gemm)
         tiling = _IDEAL
         if self.name in TILED:
             tiling = self._tiled(at, used, shapes, sizes, gemm)
         elif self.name == "panel" and gemm is not None:
-            tiling = tile(gemm, used.inputs, used.outputs, sizes, machine)
+            tiling = tile(
+                *(gemm, used.inputs, used.outputs, sizes, machine), bypassing=self.bypassing
+            )
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
         operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
-        once = {t: sizes[t] * o.passes for t, o in zip(reads, operands, strict=False)}
-        read, written = sum(once.values()), sum(sizes[t] for t in writes)
+        once = {
+            t: 0 if t in self.bypassing else sizes[t] * o.passes
+            for t, o in zip(reads, operands, strict=False)
+        }
+        read = sum(once.values())
+        written = sum(sizes[t] for t in writes if t not in self.bypassing)
         if gemm is not None and machine.array is not None and machine.array.reuse:
             again, partial = self._accessed_again(at, used, gemm, machine.array, once)
             read, written = read + again + partial, written + partial
@@ -221,6 +233,15 @@ class Lowering:
             own_picojoules=own,
         )
 
+    def _require_one_to_stay(self, node: Node, used: Used, gemm: Gemm) -> None:
+        roles = gemm.roles(used.inputs, used.outputs)
+        if all(self.bypassing.intersection(role) for role in roles):
+            raise InputError(
+                f"node {node.name} ({node.operator}): both factors and the result bypass the "
+                f"scratchpad of {self.machine.name}, so that no tile of them can stay; leave a "
+                "kind out of bypass, or take lowering ideal"
+            )
+
     def _tiled(
         self,
         at: int,
@@ -237,17 +258,24 @@ class Lowering:
         nest = self._nest(at, shapes)
         of = {name: tensor for name, (tensor, _) in operands.items()}
         lines = {of[name]: size for name, size in window_buffers(nest, of_shape, bytes_of).items()}
-        pages = {t: page_buffer(sizes[t], machine.page_bytes) for t in used.reads + used.writes}
+        on_chip = [t for t in used.reads + used.writes if t not in self.bypassing]
+        lines = {t: size for t, size in lines.items() if t in on_chip}
+        pages = {t: page_buffer(sizes[t], machine.page_bytes) for t in on_chip}
         if gemm is not None:
             inside = set().union(*gemm.roles(used.inputs, used.outputs))
             others = sum(size for t, size in pages.items() if t not in inside)
             return least_traffic(
-                gemm, used.inputs, used.outputs, sizes, machine, lines=lines, others=others
+                *(gemm, used.inputs, used.outputs, sizes, machine),
+                lines=lines,
+                others=others,
+                bypassing=self.bypassing,
             )
         rows = {of[name]: size for name, size in row_buffers(nest, of_shape, bytes_of).items()}
-        once = sum({**pages, **lines, **rows}.values())
-        if not rows or once <= budget:
-            return Tiling(operands={}, scratch_bytes=min(once, budget))
+        held = {t: size for t, size in rows.items() if t in on_chip}
+        once = sum({**pages, **lines, **held}.values())
+        if not held or once <= budget:
+            again = dict.fromkeys(rows.keys() - held.keys(), _TWICE)
+            return Tiling(operands=again, scratch_bytes=min(once, budget))
         buffers = min(sum({**pages, **lines}.values()), budget)
         return Tiling(operands=dict.fromkeys(rows, _TWICE), scratch_bytes=buffers)
 
@@ -266,11 +294,14 @@ class Lowering:
             (roles[0], gemm.a, accesses.a),
             (roles[1], gemm.b, accesses.b),
         ):
+            if self.bypassing.issuperset(tensors):
+                continue
             widest = max((types[place] for place in places), key=lambda each: each.bits)
             known = sum(once[tensor] for tensor in dict.fromkeys(tensors))
             again += max(0, widest.bytes_of(elements) - known)
         summed = element_type(sum_type(product_type(gemm, [each.name for each in types])))
-        return again, summed.bytes_of(accesses.partial)
+        on_chip = not self.bypassing.issuperset(roles[2])
+        return again, summed.bytes_of(accesses.partial) if on_chip else 0
 
     def _nest(self, at: int, shapes: tuple[Shapes, Shapes]) -> LoopNest:
         """Return what an operation computes; nothing where that is not known."""

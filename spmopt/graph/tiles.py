@@ -14,6 +14,8 @@ The rule of PROBLEM.md, section 1, ``tiled``, with what it leaves open decided h
   less than the lines that windows need, see :mod:`.buffers`). A product in slices (batched, or the
   groups of a convolution) goes slice by slice, and none of its operands that has slices is
   stationary.
+* What bypasses the scratchpad is neither stationary nor kept, and has no buffer: the registers of
+  the array take it as it streams.
 * Of all that fits the least traffic is taken, then the least room, then B kept before C before A.
   What is stationary, in whole pages, and all buffers take no more than ``SHARE`` of the pages,
   rounded down, but no less than one. Buffers of what is no part of the product (a bias) shrink to
@@ -25,7 +27,7 @@ So traffic never rises with the scratchpad: what fits a smaller one fits a large
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
@@ -67,6 +69,7 @@ def least_traffic(
     *,
     lines: Mapping[int, int],
     others: int = 0,
+    bypassing: Collection[int] = (),
 ) -> Tiling:
     """Choose what stays, how often the rest is moved, and the buffers (see the module).
 
@@ -80,19 +83,24 @@ def least_traffic(
         Bytes of lines that windows need of a feature map, by tensor.
     others
         Bytes of buffers of operands that are no part of the product.
+    bypassing
+        Tensors that are never in the scratchpad.
     """
     roles = gemm.roles(inputs, outputs)
+    may_stay = tuple(k for k in _BEFORE if not any(t in bypassing for t in roles[k]))
     product = _Product(
         dimensions=(gemm.m, gemm.k, gemm.n),
         whole=tuple(sum(sizes[t] for t in role) for role in roles),
         slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
         lines=tuple(sum(lines.get(t, 0) for t in role) for role in roles),
         added=any(t in inputs for t in roles[2]),
+        may_stay=may_stay,
+        buffered=tuple(k for k in range(3) if not all(t in bypassing for t in roles[k])),
     )
     budget = budget_bytes(machine)
     others = min(others, budget // 4)
     stationary = [
-        (product.row_buffers(kept) + others, kept) for kept in _BEFORE if gemm.slices[kept] == 1
+        (product.row_buffers(kept) + others, kept) for kept in may_stay if gemm.slices[kept] == 1
     ]
     fitting = [
         (pages, place, buffers, kept)
@@ -114,13 +122,18 @@ def least_traffic(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Product:
-    """Sizes of a product: ``lines`` of feature maps are 0 for what is none."""
+    """Sizes of a product: ``lines`` of feature maps are 0 for what is none.
+
+    ``may_stay`` and ``buffered``: operands that the scratchpad may keep, and those that it buffers.
+    """
 
     dimensions: tuple[int, int, int]
     whole: tuple[int, ...]
     slices: tuple[int, ...]
     lines: tuple[int, ...]
     added: bool
+    may_stay: tuple[int, ...] = _BEFORE
+    buffered: tuple[int, ...] = (0, 1, 2)
 
     @property
     def positions(self) -> int:
@@ -134,10 +147,10 @@ class _Product:
         shared = _LACKS[kept]
         rows = (
             max(-(-2 * self.whole[k] // self.dimensions[shared]), self._lines(k, shared))
-            for k in range(3)
+            for k in self.buffered
             if k != kept
         )
-        sizes = (self.whole[k] for k in range(3) if k != kept)
+        sizes = (self.whole[k] for k in self.buffered if k != kept)
         return sum(map(min, rows, sizes))
 
     def _lines(self, operand: int, along: int) -> int:
@@ -146,7 +159,8 @@ class _Product:
     def buffers(self, tile: _Tile) -> int:
         """Return the bytes of two tiles of each operand; of one in one slice, no more than it."""
         total = 0
-        for k, (p, q) in enumerate(_DIMENSIONS):
+        for k in self.buffered:
+            p, q = _DIMENSIONS[k]
             most = self.dimensions[p] * self.dimensions[q] * self.slices[k]
             found = 2 * -(-self.whole[k] * tile[p] * tile[q] // most)
             if self.lines[k]:
@@ -159,12 +173,12 @@ class _Product:
 
     def tiles(self, room: int) -> _Found:
         """Return the best tiles whose buffers fit in ``room``; of one element, if none do."""
-        found = (best for kept in _BEFORE for best in self._with_kept(kept, room))
+        found = (best for kept in self.may_stay for best in self._with_kept(kept, room))
         least = min(found, default=None)
         if least is not None:
             traffic, buffers, place, passes = least
             return traffic, buffers, place, passes
-        return min(self._of(kept, (1, 1, 1)) for kept in _BEFORE)
+        return min(self._of(kept, (1, 1, 1)) for kept in self.may_stay)
 
     def _with_kept(self, kept: int, room: int) -> Iterator[_Found]:
         """Yield the largest tiles that fit, for each number of them along the shorter side."""

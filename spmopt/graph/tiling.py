@@ -14,13 +14,14 @@ The rule of PROBLEM.md, section 1, ``panel``, with what it leaves open decided h
   through a scratch panel instead: ``p = ceil(size / half)`` panels of ``ceil(size / p)`` bytes.
   It is streamed once and the other input p times. With C in panels that may be either input (by
   rows or by columns): the smaller one.
+* What bypasses the SPM is not kept: the smallest of the others is.
 * On an SPM of one page half is that page, for panels, and nothing is kept stationary. So what is
   stationary and the scratch always fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from spmopt.core.machine import Machine
@@ -42,6 +43,8 @@ def tile(
     outputs: Sequence[int],
     sizes: Sequence[int] | Mapping[int, int],
     machine: Machine,
+    *,
+    bypassing: Collection[int] = (),
 ) -> Tiling:
     """Choose what stays (see the module).
 
@@ -51,11 +54,14 @@ def tile(
         Tensors of the node, in the positions that ``gemm`` names.
     sizes
         Bytes of every tensor.
+    bypassing
+        Tensors that are never in the SPM.
     """
     roles = gemm.roles(inputs, outputs)
     whole = [sum(sizes[t] for t in role) for role in roles]
     units = [-(-size // count) for size, count in zip(whole, gemm.slices, strict=True)]
-    kept = min((1, 2, 0), key=units.__getitem__)
+    may_stay = [k for k in (1, 2, 0) if not any(t in bypassing for t in roles[k])]
+    kept = min(may_stay, key=units.__getitem__)
     half_pages = machine.spm_pages // 2
     if gemm.slices[kept] == 1:
         pages = sum(-(-sizes[t] // machine.page_bytes) for t in roles[kept])

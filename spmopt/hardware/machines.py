@@ -15,6 +15,7 @@ from spmopt.core.units import Dimension, parse_quantity, si
 from spmopt.hardware.reader import FOLDER, no_toml, preset_files, read_toml
 from spmopt.hardware.settings import (
     BANK,
+    BYPASS,
     KINDS,
     OF_BANKS,
     OF_TECHNOLOGY,
@@ -258,11 +259,22 @@ def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setti
             settings |= _flat(value, f"{prefix}{key}.", where)
         elif prefix + key == BANK:
             settings[key] = _banks(value, where)
+        elif prefix + key == BYPASS:
+            settings[key] = _kinds(value, where)
         elif isinstance(value, str | int | float):
             settings[prefix + key] = value
         else:
             raise InputError(f"machine {where}: {prefix}{key}: must be a text or a number")
     return settings
+
+
+def _kinds(given: object, where: str) -> str:
+    """Return a text of all kinds of tensors, from one or from a list."""
+    given = given if isinstance(given, list) else [given]
+    names = [name for name in given if isinstance(name, str)]
+    if len(names) < len(given):
+        raise InputError(f"machine {where}: {BYPASS}: must be a list of kinds, as ['weight']")
+    return ",".join(names)
 
 
 def _banks(given: object, where: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 
 from spmopt.core.elements import ELEMENT_TYPES, ElementKind
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.instance import TensorKind
 from spmopt.core.machine import (
     Area,
     Bank,
@@ -31,6 +32,8 @@ from spmopt.hardware.technologies import load_technology
 
 BANK = "bank"
 """Key of the setting; several banks are one text, with commas between them."""
+BYPASS = "bypass"
+"""Key of the setting; several kinds of tensors are one text, with commas between them."""
 
 
 def read_banks(texts: Sequence[str], where: str) -> list[BankOf]:
@@ -159,6 +162,7 @@ UNTYPED: Mapping[str, Kind] = {
     "technology": str,
     "banks": int,
     BANK: str,
+    BYPASS: str,
 }
 """Kind of every setting: a quantity of a dimension, a count, a number, a text or a switch."""
 KINDS: Mapping[str, Kind] = {
@@ -230,7 +234,17 @@ def _bare(read: Reader) -> Machine:
         if table != "array" or any(key.startswith("array.") for key in read.table)
     }
     own: dict[str, Any] = {field: read.setting(key, kind) for key, (field, kind) in _OWN.items()}
-    return Machine(**own, **records, types=_types(read))
+    return Machine(**own, **records, types=_types(read), bypass=_bypass(read))
+
+
+def _bypass(read: Reader) -> tuple[str, ...]:
+    """Return the kinds of tensors that are never in the scratchpad, in their order."""
+    text = read.text(BYPASS) if BYPASS in read.table else ""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in list(TensorKind):
+            raise InputError(f"{read.where}: {BYPASS}: {unknown('kind', name, list(TensorKind))}")
+    return tuple(str(kind) for kind in TensorKind if kind in names)
 
 
 def _types(read: Reader) -> tuple[TypedFigures, ...]:
@@ -280,6 +294,8 @@ def to_settings(machine: Machine) -> dict[str, Setting]:
     for typed in machine.types:
         own = {f"{key}.{typed.element_type}": getattr(typed, f) for key, f in TYPED.items()}
         settings |= {key: value for key, value in own.items() if value is not None}
+    if machine.bypass:
+        settings[BYPASS] = ",".join(machine.bypass)
     if machine.banks:
         left_out = ("spm", *OF_BANKS)
         own = {key: value for key, value in settings.items() if key not in left_out}

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from spmopt.core.errors import InputError, require_extra
+from spmopt.core.instance import TensorKind
 
 SUFFIXES = (".yaml", ".yml")
 CLOCK_HZ = 10**9
 """Neither has a clock; times in seconds are by this one."""
-_OPERANDS = {"I1": "activations", "I2": "weights", "O": "results"}
+_OPERANDS = {"I1": "activations", "O": "results"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +124,7 @@ def _settings(document: Any, where: str, left_out: list[str]) -> dict[str, Any]:
         "array.columns": prod(columns),
         "array.dataflow": _dataflow(registers, left_out),
         "array.reuse": True,
+        **({} if "I2" in spm["operands"] else {"bypass": TensorKind.WEIGHT}),
         "energy.mac_pj": float(array["unit_energy"]),
         "energy.dram_pj_per_byte": _cost(dram, left_out, dram_name),
         "energy.spm_read_pj_per_byte": 8 * float(spm["r_cost"]) / _bits(spm, "read"),
@@ -137,9 +139,10 @@ def _leave_out(memories: Mapping[str, Any], spm: str, left_out: list[str]) -> No
     others = [name for name in memories if name != spm]
     if others:
         left_out.append(f"memories {', '.join(others)} (one scratchpad is modeled: {spm})")
+    # A tensor is the result of one layer and the input of the next, but weights are weights.
     barred = [words for key, words in _OPERANDS.items() if key not in memories[spm]["operands"]]
     if barred:
-        left_out.append(f"that {spm} does not hold {' or '.join(barred)}")
+        left_out.append(f"that {spm} does not hold {' or '.join(barred)} (here it may)")
     left_out.append("the clock (1 GHz is assumed)")
     left_out.append("bandwidth, latency and area of memories on chip, and areas of units")
 

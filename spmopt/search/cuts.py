@@ -72,6 +72,8 @@ class Cut:
     def of(instance: Instance, certificate: Certificate, proved: Fraction | None = None) -> Cut:
         """Make the cut of prices for ``instance`` and its machine; of banks only all bytes count.
 
+        Of a machine that some tensors bypass it is a cut for schedules that may keep them too.
+
         Parameters
         ----------
         proved
@@ -86,6 +88,9 @@ class Cut:
         _require(instance, certificate)
         if instance.machine.banks:
             instance, certificate, proved = *_uniform(instance, certificate), None
+        if instance.machine.bypass:
+            free = replace(instance.machine, bypass=())
+            instance, proved = replace(instance, machine=free), None
         proved = bound(instance, certificate) if proved is None else proved
         line = relaxed_timeline(instance)
         cut = Cut(

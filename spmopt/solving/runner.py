@@ -8,6 +8,7 @@ from fractions import Fraction
 from time import monotonic
 
 from spmopt.assemble import assemble
+from spmopt.core.bypass import without_bypass
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
@@ -56,6 +57,7 @@ class ScheduleRunner:
 
     def __init__(self, instance: Instance, request: Request) -> None:
         self._instance = instance
+        self._remainder = without_bypass(instance)
         self._request = request
         self._policies: dict[tuple[str, int], Run] = {}
         self._page: Run | None = None
@@ -92,6 +94,15 @@ class ScheduleRunner:
             notes=(str(failure).removeprefix(f"scheduler {entry.name}: "),),
             failure=failure,
         )
+
+    def _tell_of_remainder(self, news: Incumbent) -> None:
+        """Tell news of a search that does not know of the streams that are left out."""
+        streams = self._remainder.streams.value(self._request.objective)
+        if streams:
+            value = None if news.value is None else Fraction(news.value) + streams
+            bound = None if news.bound is None else Fraction(news.bound) + streams
+            news = replace(news, value=value, bound=bound)
+        self._tell(news)
 
     def _tell(self, news: Incumbent) -> None:
         asked = self._asked
@@ -271,7 +282,7 @@ class ScheduleRunner:
         for name in entry.starts[:1]:
             self._request.report(f"{name}: one attempt", None)
             try:
-                plan = find(name).load()(self._instance, self._limited(0.0)).plan
+                plan = find(name).load()(self._remainder.instance, self._limited(0.0)).plan
             except InfeasibleError:
                 continue
             if plan is not None and (free or other_order(plan.steps.operation) is None):
@@ -318,12 +329,12 @@ class ScheduleRunner:
             others=others,
             prices=prices or self._request.prices,
             report=report,
-            on_incumbent=self._tell,
+            on_incumbent=self._tell_of_remainder,
         )
         outcome: Outcome | None = None
         notes: tuple[str, ...] = ()
         try:
-            outcome = self._certified(scheduler(self._instance, request))
+            outcome = self._certified(scheduler(self._remainder.instance, request))
             notes = outcome.notes
         except InfeasibleError as error:
             notes = (str(error),)
@@ -344,8 +355,11 @@ class ScheduleRunner:
     def _certified(self, outcome: Outcome) -> Outcome:
         """Put what its prices prove, exactly, in place of the value of a class bound."""
         known = outcome.class_bound
-        if known is None or known.certificate is None:
+        if known is None:
             return outcome
+        if known.certificate is None:
+            streams = float(self._remainder.streams.value(self._request.objective))
+            return replace(outcome, class_bound=replace(known, value=known.value + streams))
         proved = self._evaluate(known.certificate, known.holds_for).value
         return replace(outcome, class_bound=replace(known, value=float(proved)))
 

@@ -35,10 +35,10 @@ def sizes(gemm: Gemm) -> list[int]:
     return [ELEMENT * gemm.batch * each for each in (m * k, k * n, m * n)]
 
 
-def tiled(gemm: Gemm, pages: int, *, added: bool = False, **given: int) -> Tiling:
+def tiled(gemm: Gemm, pages: int, *, added: bool = False, others: int = 0) -> Tiling:
     """Tensors 0, 1, 2 are A, B, C; C is also an input where it is added to."""
     inputs = [0, 1, 2] if added else [0, 1]
-    return least_traffic(gemm, inputs, [2], sizes(gemm), machine(pages), lines={}, **given)
+    return least_traffic(gemm, inputs, [2], sizes(gemm), machine(pages), lines={}, others=others)
 
 
 def traffic(gemm: Gemm, tiling: Tiling, *, added: bool = False) -> int:
@@ -154,6 +154,19 @@ def test_the_smallest_stays_of_large_products(kept: int) -> None:
     long = {0: 2, 1: 0, 2: 1}[kept]  # the dimension that the smallest lacks
     m, k, n = (200 if d == long else 10 for d in range(3))
     assert tiled(Gemm(m=m, k=k, n=n), 200).operands == {kept: STATIONARY}
+
+
+@pytest.mark.parametrize("pages", [2, 4, 16, 128])
+def test_what_bypasses_neither_stays_nor_has_a_buffer(pages: int) -> None:
+    gemm = Gemm(m=40, k=8, n=4, a=(0,), b=(1,), c=(0,))
+    free = tiled(gemm, pages)
+    barred = least_traffic(gemm, [0, 1], [2], sizes(gemm), machine(pages), lines={}, bypassing={1})
+    assert not barred.operands.get(1, Operand()).stationary
+    assert barred.scratch_bytes <= budget_bytes(machine(pages))
+    if pages == 128:
+        assert free.operands == {1: STATIONARY}
+        # Two rows of A, of what it shares with C; B has none.
+        assert barred == Tiling(operands={2: STATIONARY}, scratch_bytes=2 * ELEMENT * 40)
 
 
 def test_windows_keep_their_lines() -> None:

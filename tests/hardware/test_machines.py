@@ -84,9 +84,8 @@ def test_every_key_can_be_overridden() -> None:
         "area.source": "you",
     }
     array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
-    assert {*OVERRIDES, *nested, *array, "array.reuse", "technology", "banks", "bank"} == set(
-        UNTYPED
-    )
+    others = {"array.reuse", "technology", "banks", "bank", "bypass"}
+    assert {*OVERRIDES, *nested, *array, *others} == set(UNTYPED)
     machine = load_machine("a100", {**nested, **array})
     assert machine.energy == Energy(**dict.fromkeys(ENERGY_FIGURES, 2.5), source="me")
     assert machine.area == Area(**dict.fromkeys(AREA_FIGURES, 1.5), source="you")

@@ -28,10 +28,11 @@ def test_figures_of_a_file() -> None:
     assert energy.spm_write_pj_per_byte == pytest.approx(378.4 / 256)
     assert energy.dram_pj_per_byte == pytest.approx((700 + 750) / 2 / 8)
     assert energy.mac_pj == 0.04
+    assert machine.bypass == ("weight",)  # its scratchpad holds inputs and outputs
     (line,) = said
+    assert "not hold" not in line
     for words in (
         "memories rf_128B, rf_2B",
-        "that sram_2MB does not hold weights",
         "dram takes 87.5 pJ to read a byte and 93.75 to write one",
         "the clock (1 GHz is assumed)",
         "the array is taken as ws",
@@ -43,7 +44,7 @@ def test_figures_of_a_file() -> None:
 def test_cores_of_stream(tmp_path: Path) -> None:
     document = yaml.safe_load(TPU.read_text(encoding="utf-8"))
     dram = document["memories"].pop("dram")
-    document["memories"]["sram_2MB"]["operands"] = ["I1", "I2", "O"]
+    document["memories"]["sram_2MB"]["operands"] = ["I2", "O"]
     off = {"name": "off", "memories": {"dram": dram}}
     off["operational_array"] = {"dimensions": ["D1"], "sizes": [0, 0], "unit_energy": 0}
     for name, core in (("tpu", document), ("off", off)):
@@ -63,7 +64,8 @@ def test_cores_of_stream(tmp_path: Path) -> None:
     machine = spmopt.machine(path, callbacks=spmopt.Callbacks(warn=said.append))
     assert (machine.name, machine.dram_bytes_per_s) == ("two", 4 * 10**9)  # the bus is slower
     assert "cores beside tpu_like (tpu_like) and links among them" in said[0]
-    assert "does not hold" not in said[0]
+    assert "that sram_2MB does not hold activations (here it may)" in said[0]
+    assert machine.bypass == ()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""R1: what is resident fits into the scratchpad."""
+"""R1, R11: what is resident fits into the scratchpad, and may be in it."""
 
 from __future__ import annotations
 
@@ -29,4 +29,21 @@ def rule_r1(view: ScheduleArrays) -> list[Violation]:
         steps,
         None,
         lambda step: f"{used[step]} pages are in use, the SPM has {available}",
+    )
+
+
+def rule_r11(view: ScheduleArrays) -> list[Violation]:
+    """R11, bypass: no byte of a tensor that bypasses the scratchpad is ever resident."""
+    table, instance = view.schedule.residency, view.instance
+    kinds = [tensor.kind in instance.machine.bypass for tensor in instance.tensors]
+    barred = np.array(kinds, bool)[table.tensor]
+    return found(
+        "R11",
+        barred,
+        table.begin,
+        table.tensor,
+        lambda row: (
+            f"{view.name(int(table.tensor[row]))} is in the scratchpad, which tensors of its kind "
+            "bypass on this machine"
+        ),
     )

@@ -121,6 +121,12 @@ def _explain(error: BaseException) -> Code:
 def _usage(error: Any) -> str:
     """What typer says; the class is of click, or of typer's own copy of it."""
     message = str(error.format_message())
+    if message.startswith("No such option: --costs"):
+        # Costs are of one lowering on one machine, and these commands lower for many.
+        return (
+            "no --costs here: they are of one machine; write 'spmopt instance NETWORK --costs FILE "
+            "-o i.json' and name i.json in place of NETWORK, for other --spm and --bandwidth"
+        )
     head, parser, kind = message.partition("Input should be a valid ")
     # What a number could not be read from is known to the parser's error alone.
     wrong: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spmopt
+from spmopt.cli import Code, main
 from spmopt.core.errors import InputError
 from spmopt.graph.build import GraphBuilder
 from spmopt.hardware.energy import energy_report
@@ -153,6 +155,17 @@ def test_layers_of_zigzag(tmp_path: Path) -> None:
     assert lowered(tmp_path).operations[0].modes[0].compute_cycles == 1000
 
 
+def test_a_layer_as_zigzag_wrote_it() -> None:
+    said: list[str] = []
+    folder = Path(__file__).parents[2] / "instances" / "zigzag" / "layers"
+    found = read_costs(folder, said.append)
+    assert [*found] == ["stem"]
+    (cost,) = found["stem"]
+    assert cost.cycles == 16 * 16 * 3 * 3  # channels are side by side in its array
+    assert cost.energy_pj == ceil(762700.672 - 384000 - 100800 - 179200)  # all but the DRAM's
+    assert said == []
+
+
 def test_what_is_no_layer(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     for document, said in (
@@ -168,3 +181,11 @@ def test_what_is_no_layer(tmp_path: Path) -> None:
         read_costs(tmp_path / "empty", print)
     with pytest.raises(InputError, match=r"must end in \.csv or \.json"):
         read_costs(tmp_path / "c.txt", print)
+
+
+def test_commands_for_many_machines_say_what_to_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["sweep", "resnet18"], ["tune", "resnet18", "--space", "s.toml"]):
+        assert main([*command, "--costs", "c.csv"]) == Code.BAD_INPUT
+        said = capsys.readouterr().err
+        assert "write 'spmopt instance NETWORK --costs FILE -o i.json'" in said
+        assert said.count("\n") == 1

@@ -31,7 +31,7 @@ class Report:
     step_cycles : (n,)
         ``d_i``, or None like ``totals``.
     replay
-        Times of the event-driven replay, or None when R0 to R10 are broken.
+        Times of the event-driven replay, or None when R0 to R11 are broken.
     """
 
     violations: tuple[Violation, ...]

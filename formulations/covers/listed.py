@@ -79,7 +79,7 @@ class Listed:
                 self.accesses[tensor].append((at, tensor in operation.reads))
         self.sizes = [tensor.size_bytes for tensor in listing.tensors]
         self.beside = [0] * len(self.sizes)
-        self._range = range(self.count)
+        self._range, self._of_segment = range(self.count), False
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
         self._figures: dict[tuple[str, int], tuple[Floats, Floats]] = {}
         self._alike: dict[object, int] = {}
@@ -191,7 +191,7 @@ class Listed:
         sizes = zip(self.sizes, listed.sizes, strict=True)
         listed.beside = [size - own for size, own in sizes]
         listed.family = Family(name=self.family.name, pieces=(1, found.pieces))
-        listed._range = range(segment.begin, segment.end)
+        listed._range, listed._of_segment = range(segment.begin, segment.end), True
         listed._uses, listed._figures, listed._alike, listed._kinds = {}, {}, {}, {}
         return listed, found
 
@@ -361,7 +361,9 @@ class Listed:
         first, later = np.full((2, self.count), np.inf)
         self._figures[name, pieces] = first, later
         for at in self._range:
-            if self.listing.fits(at, pieces):
+            # Whether the bands of a segment fit, rows of its program say: the least of all may.
+            can = pieces in self.listing.operations[at].modes
+            if can and (self._of_segment or self.listing.fits(at, pieces)):
                 modes = self.listing.operations[at].modes[pieces]
                 first[at], later[at] = figure(modes.first), figure(modes.later)
         return first, later

@@ -37,7 +37,8 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> 
 
     The mode of a piece is that which lowering gives to operands of its shapes and sizes. Numbers of
     pieces are the divisors of the batch; a piece of the batch, one of as many as there are, may be
-    cut into bands of rows.
+    cut into bands of rows. Pieces and rows are whole bytes: what is cut within a byte, as odd
+    numbers of ``int4`` are, would be less than the tensor in all.
 
     Raises
     ------
@@ -64,7 +65,8 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> 
             rows=banded.rows[at],
         )
         for pieces in divisors if cut is not None else divisors[:1]:
-            operation.modes[pieces] = _modes(low, at, cut, operation, pieces)
+            if not any(low.sizes[t] % pieces for t in operation.cut):
+                operation.modes[pieces] = _modes(low, at, cut, operation, pieces)
         operations.append(operation)
     return Listing(
         name=graph.name,
@@ -102,6 +104,10 @@ class BandModes:
                     same = layouts.setdefault(tensor, rows.layout(value)) == rows.layout(value)
                     fits &= same and found.setdefault(tensor, window) == window
             fits &= used.reads != () and found.keys() >= {*used.outputs}
+            # Of what is cut each row of each piece of the batch is whole bytes.
+            parts = dict.fromkeys(_tensors(used, batch, whole=False), self._batch)
+            parts |= {t: self._batch * window.size for t, window in found.items()}
+            fits &= not any(low.sizes[t] % count for t, count in parts.items())
             self.rows.append(Rows(cut.count, found) if cut and fits else None)
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -108,6 +108,32 @@ def test_a_coarser_segment_uses_several_parts_of_a_tensor() -> None:
     assert len(instance.operations[-1].reads) == 3
 
 
+@pytest.mark.parametrize(
+    ("shape", "numbers", "banded"),
+    [
+        ((2, 1, 5, 3), [1], False),  # 7.5 bytes an image
+        ((2, 1, 5, 6), [1, 2], True),  # 3 bytes a row
+        ((2, 2, 5, 3), [1, 2], True),  # 1.5 bytes a row of each channel
+        ((2, 1, 6, 3), [1, 2], False),  # 9 bytes an image, 1.5 bytes a row
+        ((4, 1, 5, 2), [1, 2, 4], True),
+        ((4, 1, 5, 1), [1, 2], False),
+    ],
+)
+def test_parts_are_all_of_a_tensor_of_half_bytes(
+    shape: tuple[int, ...], numbers: list[int], banded: bool
+) -> None:
+    """What would be cut within a byte is not cut: else a cover moves less than there is."""
+    b = GraphBuilder("maps", element_type="int4")
+    y = b.add("Relu", [b.input("x", shape)])
+    found = listed(b.finish([b.add("MaxPool", [y], kernel_shape=(3, 1), pads=(1, 0, 1, 0))]))
+    assert [[*each.modes] for each in found.operations] == [numbers] * 2
+    assert [each.rows is not None for each in found.operations] == [banded] * 2
+    whole = sum(tensor.size_bytes for tensor in found.tensors)
+    for pieces, bands in [*((each, 1) for each in numbers), *[(shape[0], 2)] * banded]:
+        instance, _ = found.instance((Segment(begin=0, end=2, pieces=pieces, bands=bands),))
+        assert sum(tensor.size_bytes for tensor in instance.tensors) == whole
+
+
 def test_covers_that_do_not_suit_are_refused_in_a_line() -> None:
     found = listed(training_graph(convolution(), optimizer="sgd"), "panel")
     names = [each.name for each in found.operations]

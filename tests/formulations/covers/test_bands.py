@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from formulations.covers.agreement import Agreement
+from formulations.covers.border_prices import BorderPrices, PricedSegment
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import objective_named
+from spmopt.core.operation import Mode
 from spmopt.core.pieces.band_bounds import Banded, Skews, followed
 from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import Family
@@ -258,6 +260,33 @@ def test_rows_of_a_halo_count_once() -> None:
     value = relaxed(found, cover, traffic)
     assert value is not None
     assert 0.7 * value[1] <= arcs.solved[cover[0]].value <= value[1] * (1 + 1e-6)
+
+
+def test_bands_that_fit_in_some_segment_only_have_no_value_in_others() -> None:
+    """Of even ones the last takes more scratch than there is; of others the program is solved."""
+    b = GraphBuilder("two")
+    x = b.add("Relu", [b.input("x", (1, 1, 8, 1))], name="r")
+    w = b.weight("w", (1, 1, 3, 1))
+    found = listing(b.finish([b.add("Conv", [x, w], name="c", pads=(1, 0, 1, 0))]), MACHINE)
+    given = found.band_mode
+    assert given is not None
+
+    def mode(at: int, begin: int, end: int) -> Mode:
+        dear = (at, begin) == (1, 4)
+        return replace(given(at, begin, end), scratch_bytes=3 * MACHINE.spm_bytes if dear else 0)
+
+    found = replace(found, band_mode=mode)
+    alone, both = Segment(begin=1, end=2, bands=2), Segment(begin=0, end=2, bands=2)
+    assert found.borders(alone)[-1] == (0, 4, 8)
+    assert found.borders(both)[-1] == (0, 3, 8)
+    figures = Listed(found, objective_named("time", found.machine))
+    arcs = SegmentArcs(figures, float(figures.capacity))
+    arcs.solve((alone, both))
+    assert arcs.solved[alone].value == np.inf
+    assert 0 < arcs.solved[both].value < np.inf
+    priced_alone = PricedSegment(figures, alone, BorderPrices(figures), fine=False)
+    priced_alone.solve(np.ones(BorderPrices(figures).count))
+    assert priced_alone.value == np.inf
 
 
 def test_bands_beyond_the_rows_there_are_take_no_time() -> None:

@@ -30,7 +30,8 @@ def load_torch(
     Parameters
     ----------
     path
-        A file that ``torch.export.save`` wrote.
+        A file that ``torch.export.save`` wrote. One that would run code is refused, as far as is
+        known of torch's reader; torch itself advises against files of unknown origin.
     batch
         Size of the first dimension of the first input, where that was exported as dynamic.
     training

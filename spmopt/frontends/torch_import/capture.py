@@ -20,7 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from spmopt.core.errors import InputError
 from spmopt.core.instance import TensorKind
 from spmopt.frontends.torch_import.archive import require_harmless, tensors_only
-from spmopt.frontends.torch_import.program import Program
+from spmopt.frontends.torch_import.program import CASTS, Program, operator_of
 
 _KINDS = {
     InputKind.PARAMETER: TensorKind.WEIGHT,
@@ -190,7 +190,12 @@ def _calls(graph: torch.fx.Graph) -> tuple[torch.fx.Node, ...]:
 
 
 def _is_statistic(node: torch.fx.Node) -> bool:
-    """Return whether a new state is a count or a running average, which no operation reads."""
+    """Return whether a new state is a count or a running average, which no operation reads.
+
+    A running average is computed in fp32 and converted where the network is of a narrower type.
+    """
+    while operator_of(node) in CASTS:
+        node = node.args[0]
     return not node.meta["val"].shape or "batch_norm" in str(node.args[0])
 
 

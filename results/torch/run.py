@@ -64,7 +64,7 @@ def _explained(found: Mapping[str, Figures]) -> str:
         + " |"
         for name, figures in found.items()
         for kind in ("dynamo", "script")
-        if abs(figures.get(f"{kind}.weights_off") or 0) > EXPLAINED
+        if f"{kind}.twice" in figures and abs(figures[f"{kind}.weights_off"]) > EXPLAINED
     ]
     head = f"| file | weights off % | {' | '.join(KINDS)} |\n| :-- {'| --: ' * (len(KINDS) + 1)}|"
     return "\n".join((f"{WHY}\n", head, *rows)) if rows else ""

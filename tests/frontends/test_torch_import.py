@@ -242,8 +242,8 @@ PICKS: dict[str, tuple[Any, list[str]]] = {
     "topk": (lambda x, i: x.topk(2, -1)[0], ["TopK"]),
     "cumsum": (lambda x, i: x.cumsum(1), ["CumSum"]),
     "gather": (lambda x, i: x.gather(1, i), ["GatherElements"]),
-    "scatter": (lambda x, i: torch.zeros(4, 6).scatter(1, i, x), ["Overwrite"]),
-    "scatter_add": (lambda x, i: torch.zeros(4, 6).scatter_add(1, i, x), ["Overwrite"]),
+    "scatter": (lambda x, i: torch.zeros(4, 6).scatter(1, i, x[:, :3]), ["Overwrite"]),
+    "scatter_add": (lambda x, i: torch.zeros(4, 6).scatter_add(1, i, x[:, :3]), ["Overwrite"]),
     "index_put": (lambda x, i: x.index_put((i[0],), x[:3]), ["Slice", "Overwrite"]),
     "index_put, sum": (
         lambda x, i: torch.zeros(4, 6).index_put((i[0],), x[:3], accumulate=True),

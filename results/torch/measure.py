@@ -19,6 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from results.shared.bench import Figures, peak_mb, timed
+from results.torch.differences import differences
 from results.torch.networks import NETWORKS
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
@@ -92,6 +93,7 @@ def onnx(name: str, dynamo: bool) -> Figures:
     torch.manual_seed(0)
     module, inputs = NETWORKS[name]()
     module.eval()
+    _told_apart(module)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "net.onnx"
         try:
@@ -102,8 +104,16 @@ def onnx(name: str, dynamo: bool) -> Figures:
             graph, taken = timed(lambda: load_onnx(path, warn=lambda text: None))
         except InputError as error:
             return {"outcome": "refused", "why": str(error).partition(": ")[2][:200]}
+        parts = differences(path, graph, module)
     wanted, _ = counted(module, inputs, training=False)
-    return {"outcome": "imported", **_gaps(graph, wanted, module), **taken}
+    return {"outcome": "imported", **_gaps(graph, wanted, module), **taken, **parts}
+
+
+def _told_apart(module: Any) -> None:
+    """Change parameters that begin as ones or zeros: exporters make one tensor of equal ones."""
+    with torch.no_grad():
+        for each in module.parameters():
+            each.add_(0.01 * torch.rand_like(each))
 
 
 def measure(name: str) -> Figures:

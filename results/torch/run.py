@@ -32,6 +32,18 @@ NAMES = (
 )
 """The networks that ``networks.py`` builds."""
 
+KINDS = ("folded", "rows", "twice", "constants", "other")
+"""What ``differences.py`` tells apart."""
+EXPLAINED = 0.001
+"""Part of the parameters that a file may be off without a word."""
+WHY = (
+    "Files whose weights are off by more than 0.1 %, in percent of the parameters, by what the "
+    "exporter did: *folded*: batch normalizations went into convolutions (two rows less, a bias "
+    "more); *rows*: tables of positions or biases of which only the rows are held that are read; "
+    "*twice*: held transposed besides; *constants*: masks, angles, buffers and scales of 1, which "
+    "are no parameters but are moved as they are; *other*: the rest."
+)
+
 
 def measure(name: str) -> Figures:
     """Import a network in all four ways."""
@@ -41,7 +53,24 @@ def measure(name: str) -> Figures:
 
 
 def note(found: Mapping[str, Figures]) -> str:
-    """List what is refused."""
+    """List what is refused, and why weights of files are not the parameters."""
+    return "\n\n".join(filter(None, (_refused(found), _explained(found))))
+
+
+def _explained(found: Mapping[str, Figures]) -> str:
+    rows = [
+        f"| {name}, {kind} | {100 * figures[f'{kind}.weights_off']:+.3f} | "
+        + " | ".join(f"{100 * figures[f'{kind}.{part}']:+.3f}" for part in KINDS)
+        + " |"
+        for name, figures in found.items()
+        for kind in ("dynamo", "script")
+        if f"{kind}.twice" in figures and abs(figures[f"{kind}.weights_off"]) > EXPLAINED
+    ]
+    head = f"| file | weights off % | {' | '.join(KINDS)} |\n| :-- {'| --: ' * (len(KINDS) + 1)}|"
+    return "\n".join((f"{WHY}\n", head, *rows)) if rows else ""
+
+
+def _refused(found: Mapping[str, Figures]) -> str:
     refused = [
         f"* {name}, {kind}: {figures[f'{kind}.outcome']}: {figures.get(f'{kind}.why')}"
         for name, figures in found.items()

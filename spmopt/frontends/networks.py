@@ -72,7 +72,9 @@ def load_network(
     if str(name_or_path).lower().endswith(".pt2"):
         if assume_pointwise:
             raise InputError(f"assume_pointwise: {name_or_path} is a program of torch, not ONNX")
-        return _of_torch(name_or_path, training, optimizer, dtype, batch=batch, sizes=parameters)
+        return _of_torch(
+            name_or_path, training, optimizer, dtype, batch=batch, sizes=parameters, warn=warn
+        )
     if str(name_or_path).lower().endswith(".onnx"):
         require_extra("onnx", "onnx", f"{name_or_path}: an ONNX file")
         # Reading zoo networks should not wait for the onnx package.
@@ -95,18 +97,15 @@ def load_network(
 
 
 def _of_torch(
-    path: str | Path, training: bool, optimizer: str | None, dtype: str | None, **sizes: Any
+    path: str | Path, training: bool, optimizer: str | None, dtype: str | None, **given: Any
 ) -> Graph:
     require_extra("torch", "torch", f"{path}: a program of torch")
     # Importing torch takes seconds.
     from spmopt.frontends.torch_import import load_torch
 
-    graph = load_torch(path, training=training, optimizer=optimizer, **sizes)
-    if dtype is not None and training:
-        raise InputError(
-            f"dtype {dtype}: {path} is traced with its own types; export the module in that type "
-            "(module.to(torch.bfloat16))"
-        )
+    if training:  # torch gives gradients and statistics their types
+        return load_torch(path, training=True, optimizer=optimizer, dtype=dtype, **given)
+    graph = load_torch(path, **given)
     return graph if dtype is None else with_element_type(graph, dtype)
 
 

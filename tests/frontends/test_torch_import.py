@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -192,3 +193,76 @@ def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=text) as found:
             call()
         assert "\n" not in str(found.value)
+
+
+def _net() -> Any:
+    return nn.Sequential(
+        *(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(), nn.Flatten()),
+        nn.Linear(4 * 36, 5),
+    )
+
+
+def _saved(module: Any, path: Path) -> Path:
+    torch.export.save(torch.export.export(module, (torch.randn(2, 3, 8, 8),)), path)
+    return path
+
+
+def test_a_training_step_is_traced_in_another_element_type(tmp_path: Path) -> None:
+    path = _saved(_net().train(), tmp_path / "net.pt2")
+    wide = load_torch(path, training=True, optimizer="adam")
+    found = load_torch(path, training=True, optimizer="adam", dtype="bf16")
+    assert macs(found) == macs(wide)
+    kinds = (TensorKind.WEIGHT, TensorKind.WEIGHT_GRADIENT, TensorKind.INPUT)
+    assert {v.element_type for v in found.values if v.kind in kinds} == {"bf16", "int64"}
+    states = [v for v in found.values if v.kind is TensorKind.STATE and len(v.shape) > 1]
+    assert {v.element_type for v in states} == {"fp32"}  # moments and master weights
+    with pytest.raises(InputError, match=r"int8: .*name one of fp64"):
+        load_torch(path, training=True, dtype="int8")
+
+
+def test_training_what_was_exported_for_evaluation_is_warned_of(tmp_path: Path) -> None:
+    told: list[str] = []
+    for mode, lacks in ((True, ""), (False, "1 normalizations .* and 1 dropouts .*exported for")):
+        path = _saved(_net().train(mode), tmp_path / "net.pt2")
+        load_torch(path, warn=told.append)
+        assert not told
+        load_torch(path, training=True, warn=told.append)
+        assert len(told) == (not mode)
+        assert re.search(lacks, " ".join(told))
+    with pytest.warns(UserWarning, match="stored statistics"):
+        graph_of_module(_net().eval(), (torch.randn(2, 3, 8, 8),), training=True)
+
+
+PICKS: dict[str, tuple[Any, list[str]]] = {
+    "argmax": (lambda x, i: x.argmax(-1), ["ArgMax"]),
+    "argmin of all": (lambda x, i: x.argmin(), ["ArgMax"]),
+    "max": (lambda x, i: x.max(1)[0], ["ReduceMax"]),
+    "min, and where": (lambda x, i: sum(x.min(1, keepdim=True)), ["ReduceMin", "ArgMax"]),
+    "sort": (lambda x, i: x.sort(1, descending=True)[0], ["TopK"]),
+    "topk": (lambda x, i: x.topk(2, -1)[0], ["TopK"]),
+    "cumsum": (lambda x, i: x.cumsum(1), ["CumSum"]),
+    "gather": (lambda x, i: x.gather(1, i), ["GatherElements"]),
+    "scatter": (lambda x, i: torch.zeros(4, 6).scatter(1, i, x[:, :3]), ["Overwrite"]),
+    "scatter_add": (lambda x, i: torch.zeros(4, 6).scatter_add(1, i, x[:, :3]), ["Overwrite"]),
+    "index_put": (lambda x, i: x.index_put((i[0],), x[:3]), ["Slice", "Overwrite"]),
+    "index_put, sum": (
+        lambda x, i: torch.zeros(4, 6).index_put((i[0],), x[:3], accumulate=True),
+        ["Slice", "GatherGradient"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PICKS)
+def test_what_picks_elements_has_a_rule_and_a_gradient(name: str) -> None:
+    function, expected = PICKS[name]
+    module = Calls(lambda x, i, w: function(x @ w, i), (6, 6))
+    inputs = torch.randn(4, 6), torch.zeros(4, 3, dtype=int)
+    found = _operators(graph_of_module(module, inputs))
+    assert all(found[each] for each in expected)
+    if "arg" not in name:
+        assert macs(graph_of_module(module, inputs, training=True)) == 2 * 4 * 6 * 6
+
+
+def test_sizes_that_depend_on_data_are_said_to_be() -> None:
+    with pytest.raises(InputError, match="computes sizes from data"):
+        graph_of_module(Calls(lambda x, w: (x @ w)[x > 0], (6, 6)), (torch.randn(4, 6),))

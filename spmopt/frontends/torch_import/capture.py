@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import TensorKind
-from spmopt.frontends.torch_import.program import Program
+from spmopt.frontends.torch_import.archive import require_harmless, tensors_only
+from spmopt.frontends.torch_import.program import CASTS, Program, operator_of
 
 _KINDS = {
     InputKind.PARAMETER: TensorKind.WEIGHT,
@@ -27,6 +29,14 @@ _KINDS = {
     InputKind.USER_INPUT: TensorKind.INPUT,
 }
 
+_PLAIN = {
+    "Weights only load failed": "holds Python objects beside tensors, which torch would unpickle; "
+    "export with arguments that are tensors, tuples, lists and plain dictionaries",
+    "We ran into an error": "torch cannot read it: damaged, or written by another version of "
+    "torch; write it again with torch.export.save",
+}
+"""What messages of torch mean, by how they begin."""
+
 
 def read_program(path: str | Path) -> ExportedProgram:
     """Return the program of a file that ``torch.export.save`` wrote.
@@ -34,16 +44,18 @@ def read_program(path: str | Path) -> ExportedProgram:
     Raises
     ------
     InputError
-        There is no such file, or torch does not read it.
+        There is no such file, torch does not read it, or it would run code.
     """
     file = Path(path)
     if not file.is_file():
-        raise InputError("no such file; give a program that torch.export.save wrote")
+        what = "is no regular file" if file.exists() and not file.is_dir() else "no such file"
+        raise InputError(f"{what}; give a program that torch.export.save wrote")
     if not zipfile.is_zipfile(file):
         raise InputError(
             "is no program of torch.export, or cut short; write it with torch.export.save"
         )
-    with _quietly("torch cannot read it"):
+    require_harmless(file)
+    with _quietly("torch cannot read it"), tensors_only():
         return torch.export.load(file)
 
 
@@ -178,7 +190,12 @@ def _calls(graph: torch.fx.Graph) -> tuple[torch.fx.Node, ...]:
 
 
 def _is_statistic(node: torch.fx.Node) -> bool:
-    """Return whether a new state is a count or a running average, which no operation reads."""
+    """Return whether a new state is a count or a running average, which no operation reads.
+
+    A running average is computed in fp32 and converted where the network is of a narrower type.
+    """
+    while operator_of(node) in CASTS:
+        node = node.args[0]
     return not node.meta["val"].shape or "batch_norm" in str(node.args[0])
 
 
@@ -214,11 +231,12 @@ def _quietly(what: str) -> Iterator[None]:
     Attention is products and a softmax; recurrent networks are steps of products.
     """
     with (
-        warnings.catch_warnings(),
+        warnings.catch_warnings(action="ignore"),
         sdpa_kernel(SDPBackend.MATH),
         torch.backends.mkldnn.flags(enabled=False),
     ):
-        warnings.simplefilter("ignore")
+        level = logging.root.manager.disable
+        logging.disable(logging.WARNING)  # torch logs errors before it raises them
         try:
             yield
         except (InputError, KeyboardInterrupt, MemoryError):
@@ -227,4 +245,7 @@ def _quietly(what: str) -> Iterator[None]:
             first = next(
                 filter(None, map(str.strip, str(error).splitlines())), type(error).__name__
             )
-            raise InputError(f"{what}: {first}") from error
+            found = next((plain for start, plain in _PLAIN.items() if first.startswith(start)), "")
+            raise InputError(found or f"{what}: {first}") from error
+        finally:
+            logging.disable(level)

@@ -30,6 +30,8 @@ TYPES: Mapping[Any, str] = {
     torch.complex128: "complex128",
 }
 """Element types by those of torch."""
+CASTS = ("_to_copy", "prims.convert_element_type.default")
+"""Operators that give a tensor another element type."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from spmopt.core.instance import TensorKind
 from spmopt.frontends.torch_import.emit import Emitter, Result, Results
 from spmopt.frontends.torch_import.layout import Arranged, plain
 from spmopt.frontends.torch_import.program import (
+    CASTS,
     Call,
     Program,
     described,
@@ -54,6 +55,12 @@ def _require_rules(program: Program, known: Container[torch.fx.Node]) -> None:
         for node in program.nodes
         if node.op == "call_function" and node.target is not operator.getitem and node not in known
     ]
+    operators = torch._ops.OpOverload | torch._ops.HigherOrderOperator
+    if not all(isinstance(node.target, operators) for node in calls):
+        raise InputError(
+            "computes sizes from data (a mask as an index, nonzero, item); a schedule needs fixed "
+            "shapes, so write the network with masks (where) in place of such selections"
+        )
     missing = Counter(each for each in map(operator_of, calls) if each not in RULES)
     if missing:
         listed = ", ".join(f"{name} ({count})" for name, count in missing.most_common())
@@ -86,6 +93,7 @@ class _Walk(Emitter):
         self.program, self._known = program, known
         self._several: dict[torch.fx.Node, tuple[Arranged | None, ...]] = {}
         self._repeated: set[torch.fx.Node] = set()
+        self._unmade: set[torch.fx.Node] = set()
         self._backward: set[torch.fx.Node] = set()
 
     def visit(self, node: torch.fx.Node) -> None:
@@ -97,6 +105,9 @@ class _Walk(Emitter):
         if not self._backward.isdisjoint(sources):
             self._backward.add(node)
         if node in self._known and not self._repeats(node):
+            return
+        if operator_of(node) in CASTS and not self._unmade.isdisjoint(sources):
+            self._unmade.add(node)  # a running average, in the type of the network
             return
         if node.target is operator.getitem:
             source, place = node.args
@@ -143,7 +154,9 @@ class _Walk(Emitter):
         return node in self._repeated
 
     def _put(self, node: torch.fx.Node, found: Arranged | None) -> None:
-        if found is not None:
+        if found is None:
+            self._unmade.add(node)
+        else:
             self._found[node] = found
 
     def _source(self, node: torch.fx.Node) -> None:

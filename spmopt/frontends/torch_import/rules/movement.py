@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import torch
@@ -270,9 +271,7 @@ def _table(to: Emitter, x: int, shape: Shape, given: list[tuple[int, Any]]) -> t
         result = Result(broadcast_shape(position.shape, other.shape), kind)
         position = to.broadcast("Add", [position, other], result)
     assert position is not None
-    count = 1
-    for axis in axes:
-        count *= shape[axis]
+    count = prod(shape[axis] for axis in axes)
     table = to.view(x, (*shape[:first], count, *shape[last + 1 :]))
     return table, first, to.in_order(position)
 
@@ -286,7 +285,8 @@ def put(to: Emitter, call: Call) -> Arranged:
     if call["accumulate"] and zeros:
         shape = call.shape
         axes = [axis for axis, _ in given]
-        merged = (*shape[: axes[0]], _product(shape, axes), *shape[axes[-1] + 1 :])
+        count = prod(shape[axis] for axis in axes)
+        merged = (*shape[: axes[0]], count, *shape[axes[-1] + 1 :])
         like = to.builder.state(f"{call.node.name}.table", shape, element_type=type_of(call.result))
         _, axis, indices = _table(to, like, shape, given)
         result = Result(merged, type_of(call.result))
@@ -295,13 +295,6 @@ def put(to: Emitter, call: Call) -> Arranged:
     inputs = [to.in_order(seen), values, *(to.value(node) for _, node in given)]
     (found,) = to.emit("Overwrite", inputs, [result_of(call.result)])
     return plain(found, call.shape)
-
-
-def _product(shape: Shape, axes: list[int]) -> int:
-    count = 1
-    for axis in axes:
-        count *= shape[axis]
-    return count
 
 
 def take(to: Emitter, call: Call) -> Arranged:
@@ -337,12 +330,35 @@ def highest(to: Emitter, call: Call) -> tuple[Arranged | None, ...]:
 
 def position_of_highest(to: Emitter, call: Call) -> Arranged:
     """Return where the largest or smallest element is."""
-    x, rank = to.value(call["self"]), len(shape_of(call["self"]))
-    if call["dim"] is None:
-        raise InputError("over all elements has no rule; give a dimension")
-    attributes = {"axis": call["dim"] % rank, "keepdims": int(call["keepdim"])}
-    (found,) = to.emit("ArgMax", [x], [result_of(call.result)], **attributes)
-    return plain(found, call.shape)
+    x, dim = to.value(call["self"]), call["dim"]
+    if dim is None:
+        x, dim = to.view(x, (prod(to.shape(x)),)), 0
+    found = _argmax(to, x, dim, call["keepdim"] and call["dim"] is not None, call.result)
+    return plain(to.view(found, call.shape), call.shape)
+
+
+def _argmax(to: Emitter, x: int, dim: int, keep: bool, result: Any) -> int:
+    axis, shape = dim % len(to.shape(x)), to.shape(x)
+    made = (*shape[:axis], *(1,) * keep, *shape[axis + 1 :])
+    attributes = {"axis": axis, "keepdims": int(keep)}
+    (found,) = to.emit("ArgMax", [x], [Result(made, type_of(result))], **attributes)
+    return found
+
+
+def extreme(to: Emitter, call: Call) -> tuple[Arranged | None, ...]:
+    """Return the largest or smallest elements along an axis and, if they are read, their places."""
+    x, dim, keep = to.value(call["self"]), call["dim"], call["keepdim"]
+    axis = dim % len(to.shape(x))
+    operator = "ReduceMax" if call.name == "max" else "ReduceMin"
+    values, places = call.results
+    attributes: dict[str, Attribute] = {"axes": (axis,), "keepdims": int(keep)}
+    found: list[Arranged | None] = [None, None]
+    if values is not None:
+        (index,) = to.emit(operator, [x], [result_of(values)], **attributes)
+        found[0] = plain(index, call.shape)
+    if places is not None:
+        found[1] = plain(_argmax(to, x, dim, keep, places), call.shape)
+    return tuple(found)
 
 
 def running(to: Emitter, call: Call) -> Arranged:
@@ -397,6 +413,7 @@ RULES: Rules = {
     "topk": highest,
     "sort": highest,
     **dict.fromkeys(("argmax", "argmin"), position_of_highest),
+    **dict.fromkeys(("max", "min"), extreme),
     "cumsum": running,
     **dict.fromkeys(
         ("_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range"),

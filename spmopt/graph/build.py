@@ -50,7 +50,8 @@ class GraphBuilder:
 
     def set_type(self, value: int, element_type: str) -> None:
         """Say of what element type a value is, where its operator's rule does not."""
-        self.values[value] = replace(self.values[value], element_type=element_type)
+        if self.values[value].element_type != element_type:
+            self.values[value] = replace(self.values[value], element_type=element_type)
 
     def set_kind(self, value: int, kind: TensorKind) -> None:
         """Say what kind of tensor a value is, where that is no activation."""

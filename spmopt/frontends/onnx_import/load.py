@@ -23,6 +23,7 @@ from spmopt.frontends.onnx_import.network import (
     take_apart,
     written_batch,
 )
+from spmopt.frontends.onnx_import.sequences import SEQUENCES
 from spmopt.frontends.onnx_import.unrolling import CONTROL
 
 _OF_LIBRARIES = (
@@ -30,6 +31,8 @@ _OF_LIBRARIES = (
     *(onnx.checker.ValidationError, onnx.shape_inference.InferenceError, DecodeError),
 )
 """What onnx, numpy and protocol buffers raise of contents that nobody foresaw."""
+_EXPANDED = {**CONTROL, **SEQUENCES}
+"""What the walk over nodes takes apart, by operator."""
 
 
 def load_onnx(
@@ -124,12 +127,12 @@ def _facts(
     inputs = input_facts(network.inputs, batch, sizes)
     baked = written_batch(network.inputs)
     if not isinstance(baked, int) or batch is None or batch == baked:
-        return deduce(network, inputs, doubts, CONTROL)
-    _, facts = deduce(network, input_facts(network.inputs, None, sizes), doubts, CONTROL)
+        return deduce(network, inputs, doubts, _EXPANDED)
+    _, facts = deduce(network, input_facts(network.inputs, None, sizes), doubts, _EXPANDED)
     doubts.final = True
     try:
         return deduce(
-            network, inputs, doubts, CONTROL, Written(facts=facts, batches=(baked, batch))
+            network, inputs, doubts, _EXPANDED, Written(facts=facts, batches=(baked, batch))
         )
     except InputError as error:
         raise InputError(

@@ -24,7 +24,12 @@ from spmopt.graph.composites import COMPOSITES
 
 from .figures import output_shapes
 
-IMPORTER = frozenset(("Constant", "Shape", "Size"))
+IMPORTER = frozenset(
+    (
+        *("Constant", "Shape", "Size"),
+        *(f"ai.onnx.preview.training.{name}" for name in ("Adam", "Momentum", "Adagrad")),
+    )
+)
 """What the importer works out by itself."""
 CONTROL = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 REASONS = (

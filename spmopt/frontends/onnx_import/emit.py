@@ -101,7 +101,9 @@ class Emitter:
             inputs = [self._operand(name, node) for name in node.input if name]
             names = [name for name in node.output if name]
             shapes = [self.facts[name].shape for name in names]
-            results = self._builder.assume_pointwise(inputs, shapes, name=_name(node))
+            results = self._builder.assume_pointwise(
+                inputs, shapes, name=_name(node), operator=rule_name(node)
+            )
         else:
             names = list(node.output)
             results = self._known(node, spec)

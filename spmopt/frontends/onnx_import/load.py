@@ -14,7 +14,7 @@ from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import.deduce import Facts, Written, deduce
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.emit import Emitter
-from spmopt.frontends.onnx_import.evaluation import missed_in_training
+from spmopt.frontends.onnx_import.evaluation import missed_in_training, refuse_training
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import read_model
 from spmopt.frontends.onnx_import.network import (
@@ -73,6 +73,8 @@ def load_onnx(
     doubts = Doubts()
     try:
         parts = take_apart(model, Path(path).parent)
+        if training:
+            refuse_training(parts.nodes)
         network, facts = _deduced(parts, batch, sizes or {}, doubts, assume_pointwise)
         missing = without_rule(network.nodes, facts)
         if missing and not assume_pointwise:
@@ -93,8 +95,8 @@ def load_onnx(
     doubts.tell(lambda text: warn(f"{path}: {text}"))
     if missing:
         warn(
-            f"--assume-pointwise: {', '.join(map(str, missing))} without a rule, assumed to be "
-            "point-wise; say so of each in a file instead (--operators rules.toml): "
+            f"--assume-pointwise: {', '.join(each.with_example for each in missing)} "
+            "without a rule, assumed to be point-wise; say so of each in a file instead (--operators rules.toml): "
             f"{missing_rules(missing).paste.splitlines()[0]}"
         )
     return graph

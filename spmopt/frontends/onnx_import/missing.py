@@ -35,6 +35,11 @@ class Missing:
         of_bytes = "" if self.share is None else f", {self.share:.2g} % of bytes"
         return f"{self.name} ({self.nodes} {'node' if self.nodes == 1 else 'nodes'}{of_bytes})"
 
+    @property
+    def with_example(self) -> str:
+        """What it is, and the first of its nodes."""
+        return f"{self}, first {self.example}"
+
 
 def without_rule(
     nodes: Sequence[onnx.NodeProto], facts: Mapping[str, Fact] | None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from spmopt.audit.layouts import Layout, first_run, layouts
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import Instance
@@ -19,7 +20,7 @@ from spmopt.core.pieces.segments import Cover
 from spmopt.graph import operators
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.operators.loops import Access, LoopNest
-from spmopt.graph.operators.spec import Style
+from spmopt.graph.operators.spec import Shape, Style
 from spmopt.graph.rows import RowAxes
 from spmopt.verifier.piece_maps import (
     AccessMap,
@@ -56,14 +57,8 @@ def piece_maps(graph: Graph, listing: Listing, cover: Cover, instance: Instance)
     tensor_of = _tensors(graph, kept)
     nests = [axes.nest(node) for node in kept]
     values = [
-        ValueMap(
-            shape=value.shape,
-            tensor=tensor_of.get(index, -1),
-            axes=(axes.axis(index, batch), rows.axis(index))
-            if index in tensor_of
-            else (None, None),
-        )
-        for index, value in enumerate(graph.values)
+        _value(index, value.shape, tensor_of, (axes.axis(index, batch), rows.axis(index)), layout)
+        for (index, value), layout in zip(enumerate(graph.values), layouts(graph), strict=True)
     ]
     loops = [
         tuple(_loop(node, nest, values, place) for place in range(2))
@@ -92,6 +87,24 @@ def piece_maps(graph: Graph, listing: Listing, cover: Cover, instance: Instance)
         parts=_parts(tensors, values, instance),
         pieces=pieces,
     )
+
+
+def _value(
+    index: int,
+    shape: Shape,
+    tensor_of: Mapping[int, int],
+    axes: tuple[int | None, ...],
+    layout: Layout | None,
+) -> ValueMap:
+    """Return how a value is seen, and where its axes stand in memory.
+
+    Of what has no layout no pieces are known, so that any are refused.
+    """
+    tensor = tensor_of.get(index, -1)
+    if tensor < 0:
+        axes = (None,) * len(axes)
+    runs = tuple(first_run(() if layout is None or axis is None else layout[axis]) for axis in axes)
+    return ValueMap(shape=shape, tensor=tensor, axes=axes, runs=runs)
 
 
 def _tensors(graph: Graph, kept: Sequence[Node]) -> Mapping[int, int]:

@@ -19,6 +19,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
+from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.gathering import gathered
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Shape, Style
@@ -61,7 +62,9 @@ class LinkedAxes:
         """The class of the batch.
 
         Of the first axes of inputs, that along which most nodes can be cut, if these are half of
-        all; else the class along which most can be, as where an input holds all time steps.
+        all; else the class along which most can be, as where an input holds all time steps. A class
+        that has but one piece, of lengths without a common divisor, is none: of one image, the
+        first axis stays, beside which there are rows.
 
         Raises
         ------
@@ -86,12 +89,29 @@ class LinkedAxes:
         half = len(graph.nodes) / 2
         best = max(
             likely,
-            key=lambda each: (each in first and cuts[each] >= half, cuts[each]),
+            key=lambda each: (
+                each in first and cuts[each] >= half,
+                each in first or self.pieces(each) > 1,
+                cuts[each],
+            ),
             default=None,
         )
         if best is None or not cuts[best]:
             raise InputError(f"graph {graph.name}: none of its operators can be cut")
         return best
+
+    @property
+    def name(self) -> str:
+        """What the class of the batch is to a reader: the batch, or an axis of a tensor."""
+        graph = self.graph
+        kinds = (TensorKind.INPUT, TensorKind.ACTIVATION, TensorKind.WEIGHT)
+        for kind in kinds:
+            for index, value in enumerate(graph.values):
+                axis = self.axis(index, self.batch) if value.kind is kind else None
+                if axis is not None:
+                    first = kind is not TensorKind.WEIGHT and axis == 0
+                    return "the batch" if first else f"axis {axis} of {value.name}"
+        return "the batch"
 
     def axis(self, value: int, of: Axis) -> int | None:
         """Return the axis of a value that is of a class, if exactly one is."""
@@ -134,13 +154,16 @@ class LinkedAxes:
         for name, value in values[: len(node.inputs)]:
             if value in node.outputs:  # updated in place, which no statement says
                 axes[name] = axes[f"y{node.outputs.index(value)}"]
-        whole = any(
-            axes[name] is None and any(self.of(value, a) == of for a in range(self._rank(value)))
+        # What is cut is cut along the class, and what has an axis of the class is not whole.
+        other = any(
+            (self.of(value, axis) != of)
+            if (axis := axes[name]) is not None
+            else any(self.of(value, each) == of for each in range(self._rank(value)))
             for name, value in values
         )
         count = len(node.inputs)
         found = tuple(axes[name] for name, _ in values)
-        return None if whole else NodeCut(inputs=found[:count], outputs=found[count:])
+        return None if other else NodeCut(inputs=found[:count], outputs=found[count:])
 
     def _rank(self, value: int) -> int:
         return len(self.graph.values[value].shape)
@@ -173,7 +196,7 @@ class LinkedAxes:
         values = self.graph.values
         if operators.lookup(node.operator).style is Style.VIEW:
             source, result = node.inputs[0], node.outputs[0]
-            for one, other in same_leading(values[source].shape, values[result].shape):
+            for one, other in seen(node, values[source].shape, values[result].shape):
                 yield (source, one), (result, other)
             return
         for value in {*node.inputs} & {*node.outputs}:
@@ -183,7 +206,12 @@ class LinkedAxes:
         for name, value in zip(names_of(node), (*node.inputs, *node.outputs), strict=True):
             for access in nest.accesses(name):
                 for axis, index in enumerate(access.axes):
-                    if index is not None and index.loop is not None:
+                    # A loop over the first of more elements (a slice) has other pieces than they.
+                    if (
+                        index is not None
+                        and index.loop is not None
+                        and nest.extents[index.loop] == values[value].shape[axis]
+                    ):
                         along.setdefault(index.loop, []).append((value, axis))
         yield from along.values()
 
@@ -192,6 +220,28 @@ def names_of(node: Node) -> list[str]:
     """Return what its operands are called in statements: inputs, then outputs."""
     inputs = [f"x{k}" for k in range(len(node.inputs))]
     return inputs + [f"y{k}" for k in range(len(node.outputs))]
+
+
+def seen(node: Node, source: Shape, result: Shape) -> list[tuple[int, int]]:
+    """Return pairs of axes whose equal pieces hold the same elements, of a view."""
+    if node.operator == "StridedView":
+        return _strided(node, source, result)
+    if node.operator == "StridedViewGradient":
+        return [(one, other) for other, one in _strided(node, result, source)]
+    return same_leading(source, result)
+
+
+def _strided(node: Node, source: Shape, result: Shape) -> list[tuple[int, int]]:
+    """Follow axes through a view in another order: split, then in order, then joined."""
+    split, perm = integers(node.attributes, "split"), integers(node.attributes, "perm")
+    joined = dict(same_leading(tuple(split[axis] for axis in perm), result))
+    return [
+        (one, joined[perm.index(part)])
+        for one, part in same_leading(source, split)
+        if perm.index(part) in joined
+        # Both ends in more pieces than the part between them has would be of two other parts.
+        and split[part] % gcd(source[one], result[joined[perm.index(part)]]) == 0
+    ]
 
 
 def same_leading(source: Shape, result: Shape) -> list[tuple[int, int]]:

@@ -72,6 +72,7 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> 
         tensors=low.tensors,
         operations=tuple(operations),
         batch=batch,
+        along=axes.name,
         lowering=low.name,
         graph=low.graph,
         band_mode=banded,

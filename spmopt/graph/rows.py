@@ -87,6 +87,8 @@ class RowAxes:
         if operators.lookup(node.operator).style is Style.VIEW:
             source, result = node.inputs[0], node.outputs[0]
             one, other = values[source].shape, values[result].shape
+            if "perm" in node.attributes:  # elements in another order
+                return
             for axis in range(min(len(one), len(other))):
                 if one[axis] == other[axis] and prod(one[:axis]) == prod(other[:axis]):
                     yield (source, axis), (result, axis)

@@ -192,7 +192,7 @@ def cover_verdict(
     lines = [
         family_words(pieces),
         _optimum(machine, best, OVER_COVERS),
-        f"The {BEST} has {cover_words(pieces.cover)}.",
+        f"The {BEST} has {cover_words(pieces)}.",
     ]
     for where in (LISTED, GIVEN, BEST):
         of_it = [each for each in known if place(each) == where]

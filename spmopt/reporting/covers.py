@@ -34,9 +34,9 @@ def over_covers(result: Result) -> Result:
     return replace(result, bound=result.cover_bound, status=status)
 
 
-def cover_words(cover: Cover) -> str:
+def cover_words(pieces: Pieces) -> str:
     """Return the number of segments, and what they are cut into, in words."""
-    return f"{segments_words(cover)}, {cut_words(cover)}"
+    return f"{segments_words(pieces.cover)}, {cut_words(pieces)}"
 
 
 def segments_words(cover: Cover) -> str:
@@ -44,12 +44,13 @@ def segments_words(cover: Cover) -> str:
     return "1 segment" if len(cover) == 1 else f"{len(cover)} segments"
 
 
-def cut_words(cover: Cover) -> str:
+def cut_words(chosen: Pieces) -> str:
     """Return what segments are cut into in words."""
+    cover = chosen.cover
     parts = ["whole"] if any(each.count == 1 for each in cover) else []
     pieces = sorted({each.pieces for each in cover} - {1})
     if pieces:
-        parts.append(f"in {_listed(pieces)} pieces of the batch")
+        parts.append(f"in {_listed(pieces)} pieces of {chosen.listing.along}")
     bands = sorted({each.bands for each in cover} - {1})
     if bands:
         some = "some " if any(each.bands == 1 for each in cover) else ""
@@ -68,7 +69,7 @@ def family_words(pieces: Pieces) -> str:
     products = {None: "", 1: ", with one matrix product at most,"}.get(
         proof.family.most_products, f", with at most {proof.family.most_products} matrix products,"
     )
-    cuts = [f"in {_listed(several, 'or')} pieces of the batch"] if several else []
+    cuts = [f"in {_listed(several, 'or')} pieces of {pieces.listing.along}"] if several else []
     if bands:
         cuts.append(f"image by image in {_listed(bands, 'or')} bands of rows")
     return (

@@ -329,8 +329,8 @@ def _of_covers(machine: Machine, result: Result) -> Iterator[Figure]:
         gap = "none" if result.cover_gap is None else percent(result.cover_gap)
         yield Figure("cover_gap", "gap, all covers", result.cover_gap, gap, PART)
     if result.pieces is not None:
-        cover = result.pieces.cover
-        yield Figure("segments", "cover", len(cover), segments_words(cover), note=cut_words(cover))
+        cover, note = result.pieces.cover, cut_words(result.pieces)
+        yield Figure("segments", "cover", len(cover), segments_words(cover), note=note)
     yield from _beside(machine, result)
 
 
@@ -344,7 +344,7 @@ def _beside(machine: Machine, result: Result) -> Iterator[Figure]:
         key, label, what = "listed", "as listed", f"{other.scheduler} on the list as given{over}"
         if other.pieces is not None:
             key, label = "best_cover", "best cover"
-            what = f"{other.scheduler}: {cover_words(other.pieces.cover)}"
+            what = f"{other.scheduler}: {cover_words(other.pieces)}"
         if result.value is not None and other.value:
             what += f"; this schedule {percent(float(result.value / other.value - 1))}"
         yield Figure(key, label, value, si(value, unit), unit, what)

@@ -43,18 +43,18 @@ def _parts(maps: PieceMaps) -> Iterator[str]:
         of_tensor[part.tensor].append(part)
     for (name, size), parts in zip(maps.tensors, of_tensor, strict=True):
         yield from _parts_of(name, size, parts)
-    outer: dict[tuple[int, int], int] = {}
+    spans: dict[tuple[int, int], int] = {}
     for value in maps.values:
         for place, axis in enumerate(value.axes if value.tensor >= 0 else ()):
             shares = {part.shares[place] for part in of_tensor[value.tensor]}
             if axis is None or len(shares) < 2:
                 continue
-            before = prod(value.shape[:axis])
-            size, name = value.shape[axis], maps.tensors[value.tensor][0]
-            if outer.setdefault((value.tensor, place), before) != before:
+            name, (length, stride) = maps.tensors[value.tensor][0], value.runs[place]
+            span = length * stride
+            if spans.setdefault((value.tensor, place), span) != span:
                 yield f"{name}: its parts are others in the shape {value.shape} than in another"
-            if any(size * share.begin % share.of for share in shares):
-                yield f"{name}: its parts cut through elements of an axis of {size}"
+            if any(length * share.begin % share.of for share in shares):
+                yield f"{name}: its parts cut through elements of an axis of {length}"
 
 
 def _parts_of(name: str, size: int, parts: Sequence[PartMap]) -> Iterator[str]:

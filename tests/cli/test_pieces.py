@@ -79,7 +79,7 @@ def test_solve_takes_pieces_of_a_network_and_page_of_an_instance(run: Run) -> No
     assert found["value"] <= found["listed"]["value"]
     assert found["cover_bound"] <= found["value"]
     assert run(f"solve {FIXED} --json").record["results"][0]["scheduler"] == "page"
-    ran = run("solve ncf --batch 1 --spm 1MB --time-limit 4 --json")
+    ran = run("solve dlrm --batch 1 --spm 1MB --time-limit 4 --json")
     assert ran.record["results"][0]["scheduler"] == "page"
     assert "nothing is computed in pieces: no operation can be cut along the batch or" in ran.err
 

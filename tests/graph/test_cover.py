@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from math import gcd, prod
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
@@ -14,7 +19,7 @@ from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Origin, Segment
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
-from spmopt.graph.axes import LinkedAxes, same_leading
+from spmopt.graph.axes import LinkedAxes, same_leading, seen
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing
 from spmopt.graph.lower import lower
@@ -147,3 +152,68 @@ def test_views_link_axes_that_hold_the_same_elements() -> None:
     assert same_leading((8, 1, 1, 64), (8, 64)) == [(0, 0), (3, 1)]
     axes = LinkedAxes(attention())
     assert axes.pieces(axes.batch) >= 1
+
+
+@given(st.data())
+def test_pieces_of_a_view_hold_the_elements_of_pieces_of_its_operand(data: st.DataObject) -> None:
+    split = tuple(data.draw(st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=4)))
+    joins = st.lists(st.booleans(), min_size=len(split), max_size=len(split))
+    perm = tuple(data.draw(st.permutations(range(len(split)))))
+    source, turned = joined(split, data.draw(joins)), tuple(split[axis] for axis in perm)
+    shape = joined(turned, data.draw(joins))
+    b = GraphBuilder("view")
+    x = b.input("x", source)
+    z = b.add("StridedView", [x], split=split, perm=perm, shape=shape)
+    assert b.values[z].shape == shape
+    here = np.arange(prod(source)).reshape(source)
+    there = here.reshape(split).transpose(perm).reshape(shape)
+    found = seen(b.nodes[0], source, shape)
+    back = replace(b.nodes[0], operator="StridedViewGradient")
+    assert sorted(seen(back, shape, source)) == sorted((j, i) for i, j in found)
+    for i, j in found:
+        for count in range(1, gcd(source[i], shape[j]) + 1):
+            if source[i] % count == shape[j] % count == 0:
+                for one, other in zip(
+                    np.split(here, count, axis=i), np.split(there, count, axis=j), strict=True
+                ):
+                    assert {*one.flat} == {*other.flat}
+
+
+def test_heads_are_parts_of_columns_and_tokens_stay_tokens() -> None:
+    b = GraphBuilder("heads")
+    x = b.input("x", (2, 6, 20))
+    z = b.add("StridedView", [x], split=(2, 6, 4, 5), perm=(0, 2, 1, 3), shape=(2, 4, 6, 5))
+    assert seen(b.nodes[0], b.values[x].shape, b.values[z].shape) == [(0, 0), (1, 2), (2, 1)]
+
+
+def joined(split: tuple[int, ...], joins: list[bool]) -> tuple[int, ...]:
+    """Some axes with the one before them."""
+    found = [1]
+    for size, join in zip(split, joins, strict=True):
+        if join:
+            found[-1] *= size
+        else:
+            found.append(size)
+    return tuple(found)
+
+
+def test_tokens_of_one_sequence_are_not_its_heads() -> None:
+    """Attention reads keys of all tokens, so that one batch is cut along tokens but for it."""
+    found = listed(zoo.network("bert-tiny", batch=1, sequence=32))
+    assert found.batch == 32
+    cut = {each.name for each in found.operations if each.cut}
+    assert {"layer0.self.query", "layer0.ffn.1"} <= cut
+    assert not cut & {"layer0.self.scores", "layer0.self.softmax", "layer0.self.context"}
+
+
+@pytest.mark.parametrize("start", [0, 2])
+def test_a_slice_of_the_batch_is_not_cut_with_it(start: int) -> None:
+    """Half of the rows in four pieces are not the rows of the first of four pieces of all."""
+    b = GraphBuilder("half")
+    x = b.add("Relu", [b.input("x", (8, 4))], name="all")
+    half = b.add("Slice", [x], name="half", axes=(0,), starts=(start,), ends=(start + 4,))
+    axes = LinkedAxes(b.finish([b.add("Neg", [half], name="y")]))
+    cuts = {axis: axes.cut(axes.graph.nodes[1], axes.of(x, axis)) for axis in range(2)}
+    assert cuts[0] is None
+    assert cuts[1] is not None
+    assert axes.cut(axes.graph.nodes[1], axes.of(half, 0)) is None

@@ -94,10 +94,16 @@ def test_words_tell_what_some_segments_are_from_what_all_are() -> None:
     one = Segment(begin=0, end=2, pieces=4)
     banded = Segment(begin=2, end=3, pieces=4, bands=2)
     whole = Segment(begin=3, end=4)
-    assert cover_words((one,)) == "1 segment, in 4 pieces of the batch"
-    assert cover_words((replace(whole, begin=0),)) == "1 segment, whole"
-    assert (
-        cover_words((one, banded, whole))
-        == "3 segments, whole, in 4 pieces of the batch, some in 2 bands of rows"
-    )
-    assert cover_words((banded,)) == "1 segment, in 4 pieces of the batch, in 2 bands of rows"
+    pieces = perceptron().result.pieces
+    assert pieces is not None
+    for cover, words in {
+        (one,): "1 segment, in 4 pieces of the batch",
+        (replace(whole, begin=0),): "1 segment, whole",
+        (one, banded, whole): (
+            "3 segments, whole, in 4 pieces of the batch, some in 2 bands of rows"
+        ),
+        (banded,): "1 segment, in 4 pieces of the batch, in 2 bands of rows",
+    }.items():
+        assert cover_words(replace(pieces, cover=cover)) == words
+    tokens = replace(pieces, cover=(one,), listing=replace(pieces.listing, along="axis 1 of x"))
+    assert cover_words(tokens) == "1 segment, in 4 pieces of axis 1 of x"

@@ -17,6 +17,7 @@ from spmopt.core.graph import Graph
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.frontends import zoo
+from spmopt.graph import axes
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing
 from spmopt.graph.preparation import UNFOLDED
@@ -209,6 +210,33 @@ def reordered(names: list[str]) -> PieceMaps:
     return replace(MAPS, pieces=[MAPS.pieces[PLACE[name]] for name in names])
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_pieces_of_tokens_that_pass_for_heads_are_refused(
+    training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one sequence tokens are cut; heads read all of them, through a view in another order."""
+    forward = zoo.network("bert-tiny", batch=1, sequence=8, layers=1, hidden=16)
+    graph = training_graph(forward) if training else forward
+    found = listed(graph)
+    assert found.batch == 8
+    count = len(found.operations)
+    for begin in range(0, count, 9 if training else 2):
+        for end in range(begin + 1, count + 1):
+            segment = Segment(begin=begin, end=end, pieces=4)
+            if found.obstacle(segment):
+                break
+            cover = [Segment(begin=k, end=k + 1) for k in range(begin)]
+            cover += [segment, *(Segment(begin=k, end=k + 1) for k in range(end, count))]
+            assert not said(maps_of(found, tuple(cover)))
+    monkeypatch.setattr(axes, "seen", lambda _, source, result: axes.same_leading(source, result))
+    wrong = listed(graph)
+    query = next(k for k, each in enumerate(wrong.operations) if each.name.endswith(".query"))
+    cover = [Segment(begin=k, end=k + 1) for k in range(query)]
+    cover += [Segment(begin=query, end=query + 1, pieces=2)]
+    cover += [Segment(begin=k, end=k + 1) for k in range(query + 1, count)]
+    assert "its parts are others in the shape" in said(maps_of(wrong, tuple(cover)))[0]
+
+
 def test_a_piece_twice_and_a_piece_never_are_named() -> None:
     assert said(MAPS) == []
     names = [piece.name for piece in MAPS.pieces]
@@ -274,11 +302,10 @@ def test_parts_that_do_not_add_up_are_named() -> None:
         assert what in said(replace(MAPS, parts=parts))
     fewer = [each for each in MAPS.parts if each.name != "w"]
     assert "w: its parts do not add up to it" in said(replace(MAPS, parts=fewer))
-    seen = replace(
-        MAPS, values=[*MAPS.values, replace(MAPS.values[0], shape=(2, 6), axes=(1, None))]
-    )
+    other = replace(MAPS.values[0], shape=(2, 6), axes=(1, None), runs=((6, 1), (1, 1)))
+    seen = replace(MAPS, values=[*MAPS.values, other])
     assert any("in the shape (2, 6)" in each for each in said(seen))
-    odd = [replace(MAPS.values[0], shape=(2, 6)), *MAPS.values[1:]]
+    odd = [replace(MAPS.values[0], shape=(2, 6), runs=((2, 6), (1, 1))), *MAPS.values[1:]]
     assert "x: its parts cut through elements of an axis of 2" in said(replace(MAPS, values=odd))
 
 
@@ -341,7 +368,10 @@ def rows(
         )
         for k, read in enumerate(reads)
     ]
-    values = [ValueMap(shape=(n,), tensor=t, axes=(0,)) for t, n in enumerate((size, made))]
+    values = [
+        ValueMap(shape=(n,), tensor=t, axes=(0,), runs=((n, 1),))
+        for t, n in enumerate((size, made))
+    ]
     return PieceMaps(
         tensors=[("x", 4 * size), ("y", 4 * made)],
         values=values,

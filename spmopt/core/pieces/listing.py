@@ -34,7 +34,8 @@ from spmopt.core.pieces.segments import Cover, ListedOperation, Origin, Segment
 class Listing:
     """Operations in a fixed order, each whole or in pieces of the batch.
 
-    ``batch`` is the number into which every number of pieces divides; ``graph`` what was lowered,
+    ``batch`` is the number into which every number of pieces divides, ``along`` the axis that they
+    are of (of one sequence its tokens, for example); ``graph`` what was lowered,
     where it is known; ``band_mode`` gives the mode of an operation on some rows of one of ``batch``
     pieces: its position, the first of these rows, and the one behind the last.
     """
@@ -45,6 +46,7 @@ class Listing:
     operations: tuple[ListedOperation, ...]
     batch: int
     lowering: str
+    along: str = field(default="the batch", compare=False)
     source: str = ""
     graph: Graph | None = field(default=None, compare=False, repr=False)
     band_mode: Callable[[int, int, int], Mode] | None = field(

@@ -70,16 +70,17 @@ def attend(
         project(net, f"{name}.{what}", source, hidden, bias=bias)
         for what, source in (("query", x), ("key", memory), ("value", memory))
     )
-    query = net.reshape(query, batch, heads, length, width)
-    key = net.reshape(key, batch, heads, width, span)
+    query = net.strided(f"{name}.query.heads", query, (batch, length, heads, width), (0, 2, 1, 3))
+    key = net.strided(f"{name}.key.heads", key, (batch, span, heads, width), (0, 2, 3, 1))
     scores = net.layer("MatMul", f"{name}.scores", query, key)
     if positions is not None:
         scores = net.layer("Add", f"{name}.positions", scores, positions)
     weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
     weights = net.dropout(f"{name}.softmax.drop", weights)
-    value = net.reshape(value, batch, heads, span, width)
+    value = net.strided(f"{name}.value.heads", value, (batch, span, heads, width), (0, 2, 1, 3))
     context = net.layer("MatMul", f"{name}.context", weights, value)
-    joined = net.reshape(context, batch, length, hidden)
+    split, whole = (batch, heads, length, width), (batch, length, hidden)
+    joined = net.strided(f"{name}.joined", context, split, (0, 2, 1, 3), whole)
     last = bias if output_bias is None else output_bias
     return project(net, f"{name}.output", joined, hidden, bias=last)
 

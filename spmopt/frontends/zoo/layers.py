@@ -6,6 +6,7 @@ from math import prod
 
 from spmopt.core.graph import Attribute
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.operators.spec import Shape
 
 
 class NetworkBuilder(GraphBuilder):
@@ -109,6 +110,13 @@ class NetworkBuilder(GraphBuilder):
     def reshape(self, x: int, *shape: int) -> int:
         """Give the same elements another shape; moves no data."""
         return self.add("Reshape", [x], shape=shape)
+
+    def strided(
+        self, name: str, x: int, split: Shape, perm: tuple[int, ...], shape: Shape | None = None
+    ) -> int:
+        """See axes split, in another order, and joined; moves no data."""
+        joined = tuple(split[axis] for axis in perm) if shape is None else shape
+        return self.layer("StridedView", name, x, split=split, perm=perm, shape=joined)
 
     def linear(self, name: str, x: int, features: int, *, bias: bool = True) -> int:
         """Add a fully connected layer on a matrix (rows, inputs)."""

@@ -94,10 +94,14 @@ def _attention(
     )
     query = net.layer("RotaryEmbedding", f"{name}.query.turned", query, *heads.angles)
     key = net.layer("RotaryEmbedding", f"{name}.key.turned", key, *heads.angles)
-    rows = hidden // (heads.groups * heads.width) * length
-    query = net.reshape(query, batch, heads.groups, rows, heads.width)
+    # Queries of a group, of all tokens, are the rows of one product.
+    groups, width = heads.groups, heads.width
+    each = hidden // (groups * width)
+    split, rows = (batch, length, groups, each, width), (batch, groups, length * each, width)
+    query = net.strided(f"{name}.query.groups", query, split, (0, 2, 1, 3, 4), rows)
     context = _attend(net, name, query, (key, value), heads)
-    joined = net.reshape(context, batch, length, hidden)
+    split = (batch, groups, length, each, width)
+    joined = net.strided(f"{name}.joined", context, split, (0, 2, 1, 3, 4), (batch, length, hidden))
     y = project(net, f"{name}.output", joined, hidden, bias=False)
     return net.layer("Add", f"{name}.add", x, y), (key, value)
 
@@ -106,8 +110,9 @@ def _attend(net: NetworkBuilder, name: str, query: int, new: tuple[int, int], he
     """Return the means of values, of the cache and of new tokens."""
     batch, groups, _, width = net.shape(query)
     length = net.shape(new[0])[1]
-    key = net.reshape(new[0], batch, groups, width, length)
-    value = net.reshape(new[1], batch, groups, length, width)
+    split = (batch, length, groups, width)
+    key = net.strided(f"{name}.key.groups", new[0], split, (0, 2, 3, 1))
+    value = net.strided(f"{name}.value.groups", new[1], split, (0, 2, 1, 3))
     scores = net.layer("MatMul", f"{name}.scores", query, key)
     if not heads.past:
         weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)

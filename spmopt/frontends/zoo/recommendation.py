@@ -74,7 +74,7 @@ def _interaction(net: NetworkBuilder, vectors: Sequence[int]) -> int:
     batch, width = net.shape(vectors[0])
     count = len(vectors)
     rows = net.reshape(net.join("vectors", *vectors), batch, count, width)
-    columns = net.reshape(rows, batch, width, count)  # a strided view
+    columns = net.strided("vectors.columns", rows, (batch, count, width), (0, 2, 1))
     square = net.layer("MatMul", "interaction", rows, columns)
     which = net.state("pairs", (count * (count - 1) // 2,))
     flat = net.reshape(square, batch, count * count)

@@ -295,6 +295,13 @@ def reshape(inputs: Shapes, attributes: Attributes) -> Shapes:
     return (tuple(shape),)
 
 
+def strided_view(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Return ``shape``: axes split into those of ``split``, in the order of ``perm``, joined."""
+    split = {"shape": integers(attributes, "split")}
+    turned = transpose(reshape(inputs, split), {"perm": integers(attributes, "perm")})
+    return reshape(turned, {"shape": integers(attributes, "shape")})
+
+
 def flatten(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Return a matrix: the axes before ``axis`` joined, and those from it on."""
     shape, axis = inputs[0], integer(attributes, "axis", 1)

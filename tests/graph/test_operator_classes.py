@@ -117,11 +117,12 @@ def test_results_say_what_was_assumed(tmp_path: Path) -> None:
 @pytest.fixture
 def _own_rules() -> Iterator[None]:
     """Take back what a test replaced."""
-    before = dict(operators.SPECS.added), dict(operators._OF_FILES)
+    added, of_files = dict(operators.SPECS.added), dict(operators._OF_FILES)
     yield
-    for kept, now in zip(before, (operators.SPECS.added, operators._OF_FILES), strict=True):
-        now.clear()
-        now.update(kept)
+    operators.SPECS.added.clear()
+    operators.SPECS.added.update(added)
+    operators._OF_FILES.clear()
+    operators._OF_FILES.update(of_files)
 
 
 @pytest.mark.usefixtures("_own_rules")

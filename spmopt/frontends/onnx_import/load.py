@@ -96,7 +96,8 @@ def load_onnx(
     if missing:
         warn(
             f"--assume-pointwise: {', '.join(each.with_example for each in missing)} "
-            "without a rule, assumed to be point-wise; say so of each in a file instead (--operators rules.toml): "
+            "without a rule, assumed to be point-wise; say so of each in a file instead "
+            "(--operators rules.toml): "
             f"{missing_rules(missing).paste.splitlines()[0]}"
         )
     return graph

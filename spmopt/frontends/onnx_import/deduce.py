@@ -137,7 +137,7 @@ class Deduction:
                 expand(self, node, names, prefix)
                 continue
             own = _renamed(node, names, prefix) if names or prefix else node
-            if own.op_type == "Identity" and own.input[0] in self.sequences:
+            if own.op_type == "Identity" and self.sequences.keys() & own.input:
                 self.sequences[own.output[0]] = self.sequences[own.input[0]]
                 continue
             parts = rewritten(own, self.facts, self.declared)

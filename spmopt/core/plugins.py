@@ -106,9 +106,11 @@ class Registry(Mapping[str, T]):
         InputError
             The package cannot be imported, or names something else.
         """
+        if name in self.added:  # before the program's own: a user may have replaced one
+            return self.added[name]
         if name in self.own:
             return self.own[name]
-        if name not in self.added and name in plugins(self.group):
+        if name in plugins(self.group):
             self.added[name] = self._load(plugins(self.group)[name])
         return self.added.get(name)
 

@@ -68,7 +68,7 @@ def load_network(
     if optimizer is not None and not training:
         raise InputError(f"optimizer {optimizer} is for training; add training=True")
     if operators is not None:
-        register_operators(operators)
+        register_operators(operators, warn=warn)
     if str(name_or_path).lower().endswith(".pt2"):
         if assume_pointwise:
             raise InputError(f"assume_pointwise: {name_or_path} is a program of torch, not ONNX")

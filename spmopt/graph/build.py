@@ -50,7 +50,8 @@ class GraphBuilder:
 
     def set_type(self, value: int, element_type: str) -> None:
         """Say of what element type a value is, where its operator's rule does not."""
-        self.values[value] = replace(self.values[value], element_type=element_type)
+        if self.values[value].element_type != element_type:
+            self.values[value] = replace(self.values[value], element_type=element_type)
 
     def set_kind(self, value: int, kind: TensorKind) -> None:
         """Say what kind of tensor a value is, where that is no activation."""
@@ -111,12 +112,18 @@ class GraphBuilder:
         return self._results(name, operator, inputs, results, attributes)
 
     def assume_pointwise(
-        self, inputs: Sequence[int], shapes: Sequence[Shape], *, name: str = ""
+        self,
+        inputs: Sequence[int],
+        shapes: Sequence[Shape],
+        *,
+        name: str = "",
+        operator: str = "",
     ) -> tuple[int, ...]:
-        """Add a node of an operator without a rule, with results of the given ``shapes``."""
+        """Add a node of an ``operator`` without a rule, with results of the given ``shapes``."""
         name = unused(name or f"assumed_{len(self.nodes)}", self.node_names)
         first = self.values[inputs[0]].element_type if inputs else self.element_type
-        return self._results(name, "AssumedPointwise", inputs, [(s, first) for s in shapes], {})
+        of: Mapping[str, Attribute] = {"operator": operator} if operator else {}
+        return self._results(name, "AssumedPointwise", inputs, [(s, first) for s in shapes], of)
 
     def finish(self, outputs: Iterable[int]) -> Graph:
         """Return the graph, with ``outputs`` kept in DRAM at the end."""

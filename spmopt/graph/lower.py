@@ -146,8 +146,11 @@ class Lowering:
 
     def kind(self, at: int) -> str:
         """Return what results call the operator of a node; one of an assumed rule is marked."""
-        operator = self.nodes[at].operator
-        return operator + ASSUMED if self.specs[at].assumed else operator
+        node = self.nodes[at]
+        if node.operator.startswith("AssumedPointwise") and "operator" in node.attributes:
+            back = node.operator.removeprefix("AssumedPointwise")
+            return f"{node.attributes['operator']}{back}{ASSUMED}"
+        return node.operator + ASSUMED if self.specs[at].assumed else node.operator
 
     def shapes(self, node: Node) -> tuple[Shapes, Shapes]:
         """Return the shapes of inputs and outputs."""

@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from spmopt import lower, machine
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph.training import training_graph
@@ -113,7 +114,7 @@ def test_inputs_that_are_no_tensors(tmp_path: Path) -> None:
     made.graph.input[0].type.CopyFrom(kind)
     _fails(saved(tmp_path, made), "input x: is not a dense tensor")
     made = model([make_node("SequenceConstruct", ["x"], ["y"])], {"x": [2]})
-    _fails(saved(tmp_path, made), "y is not a dense tensor; not supported")
+    _fails(saved(tmp_path, made), "output y is a sequence of tensors; export its tensors")
 
 
 def test_control_flow_that_depends_on_data(tmp_path: Path) -> None:
@@ -191,11 +192,14 @@ def test_operator_without_a_rule(tmp_path: Path, domain: str) -> None:
     assert moving(graph) == {"MatMul": 1, "AssumedPointwise": 2}
     assert len(warnings) == 1
     assert f"--assume-pointwise: {name} (2 nodes" in warnings[0]
+    assert "first node odd (Mystery)" in warnings[0]
     assert "--operators rules.toml" in warnings[0]
     gradient = next(
         node for node in training_graph(graph).nodes if node.operator == "AssumedPointwiseGradient"
     )
     assert len(gradient.inputs) == 3  # dY, and both inputs
+    kinds = [each.kind for each in lower(graph, machine(spm="1MB")).operations]
+    assert kinds == ["MatMul", f"{name} (assumed)", f"{name} (assumed)"]
 
 
 def test_declared_shape_of_an_unknown_operator(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import onnx
 import pytest
 from onnx import helper
 
+from spmopt.core.errors import InputError
 from spmopt.frontends.networks import load_network
 
 from .models import floats, model, saved
@@ -63,3 +64,25 @@ def test_frozen_normalization(tmp_path: Path, opset: int, mode: int | None, expe
     found = _warnings(tmp_path, nodes, "w1", opset=opset)
     assert len(found) == expected
     assert all("1 BatchNormalization nodes run on stored statistics" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("node", "match"),
+    [
+        (
+            make_node("ReluGrad", ["x", "x"], ["g"], domain="com.microsoft"),
+            "a backward pass already",
+        ),
+        (make_node("SGD", ["w", "x"], ["g"]), "a backward pass already"),
+        (make_node("QuantizeLinear", ["x", "one"], ["g"]), "rounding has no gradient"),
+    ],
+)
+def test_no_step_is_derived_of_steps_and_of_integers(
+    tmp_path: Path, node: onnx.NodeProto, match: str
+) -> None:
+    constants = {"w": floats(4, 4), "one": floats(1)[0]}
+    nodes = [node, make_node("MatMul", ["x", "w"], ["y"])]
+    path = saved(tmp_path, model(nodes, {"x": [4, 4]}, constants, outputs=("y", "g")))
+    with pytest.raises(InputError, match=match):
+        load_network(path, training=True)
+    load_network(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from onnx import helper
 
 import spmopt
 from spmopt.core.errors import InputError, MissingRuleError
+from spmopt.frontends.networks import load_network
+from spmopt.graph import operators
 from spmopt.graph.operators.spec import OperatorSpec
 from spmopt.graph.operators.table import operators_of
 from spmopt.reporting.results import assumed_shares
@@ -109,3 +112,55 @@ def test_results_say_what_was_assumed(tmp_path: Path) -> None:
     again = spmopt.read(tmp_path / "result.json")
     assert assumed_shares(again.instance, again.result) == shares
     assert "classes.test.Wave" in str(solution)
+
+
+@pytest.fixture
+def _own_rules() -> Iterator[None]:
+    """Take back what a test replaced."""
+    added, of_files = dict(operators.SPECS.added), dict(operators._OF_FILES)
+    yield
+    operators.SPECS.added.clear()
+    operators.SPECS.added.update(added)
+    operators._OF_FILES.clear()
+    operators._OF_FILES.update(of_files)
+
+
+@pytest.mark.usefixtures("_own_rules")
+def test_a_file_of_operators_may_replace_rules_of_the_program(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["h"], axis=-1),
+        helper.make_node("MoE", ["h", "w"], ["y"], domain="com.microsoft"),
+    ]
+    path = saved(tmp_path, model(nodes, {"x": [8, 64]}, {"w": floats(64, 64)}))
+    with pytest.raises(InputError, match="sends tokens to experts"):
+        spmopt.load(path)
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        'Softmax.class = "pointwise"\n'
+        '"com.microsoft.MoE" = { class = "product", equation = "mk,kn->mn" }\n',
+        encoding="utf-8",
+    )
+    said: list[str] = []
+    graph = load_network(path, operators=rules, warn=said.append)
+    assert said == [
+        f"{rules}: replaces the program's own rule of Softmax",
+        f"{rules}: replaces the program's own reason to refuse com.microsoft.MoE",
+    ]
+    instance = spmopt.lower(graph, spmopt.machine(spm="1MB"))
+    assert [op.modes[0].macs for op in instance.operations] == [0, 8 * 64 * 64]
+    rule = operators.lookup("Softmax")
+    assert rule.assumed == "pointwise"
+    assert rule.operations(((8, 64),), ((8, 64),), {}) == 8 * 64
+
+
+@pytest.mark.usefixtures("_own_rules")
+def test_a_file_of_operators_may_replace_what_is_taken_apart(tmp_path: Path) -> None:
+    node = helper.make_node("FusedMatMul", ["x", "w"], ["y"], domain="com.microsoft")
+    path = saved(tmp_path, model([node], {"x": [8, 64]}, {"w": floats(64, 16)}))
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        '"com.microsoft.FusedMatMul" = { class = "product", equation = "mk,kn->mn" }\n',
+        encoding="utf-8",
+    )
+    graph = load_network(path, operators=rules, warn=lambda text: None)
+    assert [each.operator for each in graph.nodes] == ["com.microsoft.FusedMatMul"]

@@ -32,6 +32,8 @@ def rule_of(node: onnx.NodeProto) -> OperatorSpec | None:
 def composite_of(node: onnx.NodeProto, wanted: Sequence[bool]) -> Composite | None:
     """Return how the operator of a node is taken apart, if it is."""
     name = rule_name(node)
+    if name in operators.SPECS.added:  # of a user, in place of what the program makes of it
+        return None
     if name in WITH_MORE_RESULTS and any(wanted[1:]):
         return WITH_MORE_RESULTS[name]
     return COMPOSITES.get(name)

@@ -36,7 +36,8 @@ class Written:
 
 
 Control = Callable[["Deduction", onnx.NodeProto, dict[str, str], str], None]
-"""Takes a node with subgraphs apart: the walk, the node, what names stand for, and a prefix."""
+"""Takes a node of control flow, or on sequences, apart: the walk, the node, what names stand for,
+and a prefix."""
 
 
 def deduce(
@@ -57,7 +58,7 @@ def deduce(
     doubts
         Notes what the file got wrong.
     control
-        What takes the place of nodes with subgraphs, by operator.
+        What takes the place of nodes with subgraphs and of those on sequences, by operator.
     written
         Given when ``inputs`` have another batch size than the file: it tells which constants
         have the file's baked in.
@@ -78,6 +79,11 @@ def deduce(
     names: dict[str, str] = {}
     step.walk(network.nodes, names)
     outputs = tuple(names.get(name, name) for name in network.outputs)
+    for written_name, name in zip(network.outputs, outputs, strict=True):
+        if name in step.sequences:
+            raise InputError(
+                f"output {written_name} is a sequence of tensors; export its tensors as outputs"
+            )
     nodes = step.nodes
     if step.replaced:
         made = {name for node in nodes for name in node.output}
@@ -87,7 +93,11 @@ def deduce(
 
 @dataclass(kw_only=True)
 class Deduction:
-    """A walk over nodes in the order in which they run."""
+    """A walk over nodes in the order in which they run.
+
+    ``made``: nodes by their first results. ``sequences``: tensors of each sequence by name; it has
+    no place in memory, and is known for what it holds.
+    """
 
     opsets: Mapping[str, int]
     declared: Mapping[str, Declared]
@@ -96,6 +106,8 @@ class Deduction:
     control: Mapping[str, Control]
     written: Written | None = None
     nodes: list[onnx.NodeProto] = field(default_factory=list)
+    made: dict[str, onnx.NodeProto] = field(default_factory=dict)
+    sequences: dict[str, tuple[str, ...]] = field(default_factory=dict)
     replaced: bool = False
 
     def walk(
@@ -114,17 +126,20 @@ class Deduction:
             Of the names that these nodes define: they are in a subgraph.
         """
         for node in nodes:
-            if subgraphs(node):
+            expand = None if node.domain else self.control.get(node.op_type)
+            if expand is not None or subgraphs(node):
                 self.replaced = True
-                expand = self.control.get(node.op_type if not node.domain else "")
                 if expand is None:
                     raise InputError(
-                        f"{describe(node)}: holds a subgraph, and is no If, Loop or Scan; "
-                        "export without it"
+                        f"{describe(node)}: holds a subgraph, and is no If, Loop, Scan or "
+                        "SequenceMap; export without it"
                     )
                 expand(self, node, names, prefix)
                 continue
             own = _renamed(node, names, prefix) if names or prefix else node
+            if own.op_type == "Identity" and self.sequences.keys() & own.input:
+                self.sequences[own.output[0]] = self.sequences[own.input[0]]
+                continue
             parts = rewritten(own, self.facts, self.declared)
             self.replaced |= parts is not None
             for part in (own,) if parts is None else parts:
@@ -132,6 +147,8 @@ class Deduction:
 
     def fact(self, name: str, node: onnx.NodeProto) -> Fact:
         """Return what is known of a name that ``node`` reads."""
+        if name in self.sequences:
+            raise InputError(f"{describe(node)}: reads {name}, a sequence of tensors, as a tensor")
         if name not in self.facts:
             raise open_shape(node, name)
         return self.facts[name]
@@ -142,6 +159,7 @@ class Deduction:
             inputs = _rescaled(node, inputs, self.written)
         self.facts |= _results(node, inputs, self.opsets, self.declared, self.doubts)
         self.nodes.append(node)
+        self.made[first_result(node)] = node
         if len(self.nodes) > NODES:
             raise InputError(
                 f"{describe(node)}: over {NODES} nodes once loops are unrolled; import a model "

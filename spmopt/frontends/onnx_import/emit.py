@@ -101,7 +101,9 @@ class Emitter:
             inputs = [self._operand(name, node) for name in node.input if name]
             names = [name for name in node.output if name]
             shapes = [self.facts[name].shape for name in names]
-            results = self._builder.assume_pointwise(inputs, shapes, name=_name(node))
+            results = self._builder.assume_pointwise(
+                inputs, shapes, name=_name(node), operator=rule_name(node)
+            )
         else:
             names = list(node.output)
             results = self._known(node, spec)
@@ -220,9 +222,7 @@ class Emitter:
         if not names:
             return
         if step.in_place:
-            name = unused(_name(node), self._builder.node_names)
-            self._builder.add_node(name, step.operator, inputs, inputs[:1], {})
-            self._index[names[0]] = inputs[0]
+            self._update(node, step, inputs)
             return
         attributes = plain_attributes(node_attributes(node))
         results = [(self.facts[name].shape, self.facts[name].type_name) for name in names]
@@ -232,6 +232,19 @@ class Emitter:
         for name, index in zip(names, found, strict=True):
             self._builder.set_kind(index, TensorKind.GRADIENT)
             self._index[name] = index
+
+    def _update(self, node: onnx.NodeProto, step: Step, inputs: Sequence[int]) -> None:
+        """Add the update of a weight, and of an optimizer's states, in place."""
+        places = dict(zip(step.reads, inputs, strict=True))
+        updated = [places[like] for like in step.like if like in places]
+        for state in updated[1:]:
+            if self._builder.values[state].kind is TensorKind.WEIGHT:
+                self._builder.set_kind(state, TensorKind.STATE)
+        name = unused(_name(node), self._builder.node_names)
+        self._builder.add_node(name, step.operator, inputs, updated, {})
+        for write, like in zip(step.writes, step.like, strict=True):
+            if like in places and write < len(node.output) and node.output[write]:
+                self._index[node.output[write]] = places[like]
 
     def _operand(self, name: str, reader: onnx.NodeProto) -> int:
         """Return the index of a value; a constant is added when it is first read."""

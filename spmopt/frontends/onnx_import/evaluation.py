@@ -11,12 +11,16 @@ from collections.abc import Sequence
 
 import onnx
 
+from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.backward import gradient_steps
 from spmopt.frontends.onnx_import.facts import node_attributes
+from spmopt.frontends.onnx_import.topology import describe
 
 _FOLDED = re.compile(r"onnx::Conv_[0-9]+")
 """What torch calls weights and biases that it makes of others; parameters keep their names."""
 _RULE = "FuseBatchNormInto"
 """Begins the names of rules that the newer exporter of torch notes in nodes that they made."""
+_ROUNDING = frozenset(("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"))
 _REMEDY = (
     "export it for training (torch.onnx.export(..., training=TrainingMode.TRAINING, "
     "do_constant_folding=False, dynamo=False))"
@@ -43,6 +47,26 @@ def missed_in_training(nodes: Sequence[onnx.NodeProto], opset: int) -> str | Non
             f"any, is gone; {_REMEDY}"
         )
     return None
+
+
+def refuse_training(nodes: Sequence[onnx.NodeProto]) -> None:
+    """Raise :class:`InputError` for a model that no training step can be derived from.
+
+    One that is a training step, or one of integers: what rounds has no gradient, and training that
+    passes it over (straight through) keeps other tensors than such a graph has.
+    """
+    for node in nodes:
+        if node.op_type != "InPlaceAccumulator" and gradient_steps(node):
+            raise InputError(
+                f"{describe(node)}: the file holds a backward pass already, and is taken as it is; "
+                "leave out --training"
+            )
+        if node.op_type in _ROUNDING:
+            raise InputError(
+                f"{describe(node)}: the model is quantized, and rounding has no gradient; derive "
+                "the training step from the model before it was quantized (--dtype bf16 makes it "
+                "narrower)"
+            )
 
 
 def _has_folded(node: onnx.NodeProto) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import onnx
 from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.onnx_import.backward import gradient_steps, like_input
+from spmopt.frontends.onnx_import.backward import gradient_steps, like_input, shape_input
 from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_name, rule_of
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.facts import Fact, Shape
@@ -25,6 +25,7 @@ _ERRORS = (
     *(RuntimeError, ValueError, TypeError, OverflowError),
 )
 _Found = dict[str, onnx.TypeProto]
+_Operands = tuple[Typed | None, ...]
 _FLOAT, _BFLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16
 _BY_DATA = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
 """Their results are as long as data says: an open first dimension is no batch."""
@@ -136,25 +137,78 @@ def _infer(
     instead: bool = False,
 ) -> _Found:
     """Ask ONNX; ``instead``: with fp32 in place of bf16."""
-    types: dict[str, onnx.TypeProto] = {}
-    data: dict[str, onnx.TensorProto] = {}
-    for name, fact in zip(node.input, inputs, strict=True):
-        if fact is not None:
-            kind = fact.element_type
-            kind = _FLOAT if instead and kind == _BFLOAT16 else kind
-            types[name] = helper.make_tensor_type_proto(kind, fact.shape)
-            if fact.data is not None:
-                data[name] = numpy_helper.from_array(np.array(fact.data, order="C"))
     if node.op_type == "STFT" and not any(each.name == "onesided" for each in node.attribute):
         # The default of the operator, which the inference takes for 0.
         node.attribute.append(helper.make_attribute("onesided", 1))
-    imports = [helper.make_opsetid(*entry) for entry in opsets.items()]
+    operands = tuple(
+        None
+        if fact is None
+        else (
+            _FLOAT if instead and fact.element_type == _BFLOAT16 else fact.element_type,
+            fact.shape,
+        )
+        for fact in inputs
+    )
+    versions = tuple(opsets.items())
+    if any(fact is not None and fact.data is not None for fact in inputs):
+        data = {
+            name: numpy_helper.from_array(np.array(fact.data, order="C"))
+            for name, fact in zip(node.input, inputs, strict=True)
+            if fact is not None and fact.data is not None
+        }
+        found = _asked(schema, node, operands, data, versions)
+    else:
+        bare = [each.SerializeToString(deterministic=True) for each in node.attribute]
+        named = tuple(map(bool, node.output))
+        known = _of_types(schema, tuple(bare), operands, named, versions)
+        found = {name: known[f"y{k}"] for k, name in enumerate(node.output) if f"y{k}" in known}
+    return {name: _in_bf16(entry) for name, entry in found.items()} if instead else found
+
+
+@lru_cache(maxsize=1024)
+def _of_types(
+    schema: defs.OpSchema,
+    attributes: tuple[bytes, ...],
+    operands: _Operands,
+    named: tuple[bool, ...],
+    versions: tuple[tuple[str, int], ...],
+) -> _Found:
+    """Ask ONNX once of all nodes that are alike, as those of repeated layers are.
+
+    Results are called ``y0``, ``y1``, ... where a node names them.
+    """
+    node = onnx.NodeProto(op_type=schema.name, domain=schema.domain)
+    node.input[:] = [f"x{k}" if operand else "" for k, operand in enumerate(operands)]
+    node.output[:] = [f"y{k}" if name else "" for k, name in enumerate(named)]
+    node.attribute.extend(map(onnx.AttributeProto.FromString, attributes))
+    return _asked(schema, node, operands, {}, versions)
+
+
+def _asked(
+    schema: defs.OpSchema,
+    node: onnx.NodeProto,
+    operands: _Operands,
+    data: dict[str, onnx.TensorProto],
+    versions: tuple[tuple[str, int], ...],
+) -> _Found:
+    types = {
+        name: helper.make_tensor_type_proto(*operand)
+        for name, operand in zip(node.input, operands, strict=True)
+        if operand is not None
+    }
+    imports = [helper.make_opsetid(*entry) for entry in versions]
     found: _Found = shape_inference.infer_node_outputs(
         schema, node, types, data, opset_imports=imports
     )
-    for entry in found.values() if instead else ():
-        if entry.tensor_type.elem_type == _FLOAT:
-            entry.tensor_type.elem_type = _BFLOAT16
+    return found
+
+
+def _in_bf16(entry: onnx.TypeProto) -> onnx.TypeProto:
+    """Return the type with bf16 in place of fp32."""
+    found = onnx.TypeProto()
+    found.CopyFrom(entry)
+    if found.tensor_type.elem_type == _FLOAT:
+        found.tensor_type.elem_type = _BFLOAT16
     return found
 
 
@@ -228,6 +282,9 @@ def _by_rule(
     Where ONNX refuses the node, ours may do so as well.
     """
     if gradient_steps(node):
+        stated = _by_contents(node, inputs)
+        if stated is not None:
+            return [stated]
         likes = (like_input(node, place) for place in range(len(node.output)))
         operands = [inputs[k] if k is not None and k < len(inputs) else None for k in likes]
         return [None if fact is None else (fact.element_type, fact.shape) for fact in operands]
@@ -237,6 +294,17 @@ def _by_rule(
         if refusal is None:
             raise
         return None
+
+
+def _by_contents(node: onnx.NodeProto, inputs: Sequence[Fact | None]) -> Typed | None:
+    """Return the result of a gradient that is told its shape, where that is known."""
+    places = shape_input(node)
+    if places is None or max(places) >= len(inputs):
+        return None
+    like, shape = (inputs[place] for place in places)
+    if like is None or shape is None or shape.data is None:
+        return None
+    return like.element_type, tuple(int(size) for size in shape.data.reshape(-1))
 
 
 def _keeps_shape(node: onnx.NodeProto, refusal: InputError | None) -> bool:

@@ -14,7 +14,7 @@ from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import.deduce import Facts, Written, deduce
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.emit import Emitter
-from spmopt.frontends.onnx_import.evaluation import missed_in_training
+from spmopt.frontends.onnx_import.evaluation import missed_in_training, refuse_training
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import read_model
 from spmopt.frontends.onnx_import.network import (
@@ -23,6 +23,7 @@ from spmopt.frontends.onnx_import.network import (
     take_apart,
     written_batch,
 )
+from spmopt.frontends.onnx_import.sequences import SEQUENCES
 from spmopt.frontends.onnx_import.unrolling import CONTROL
 
 _OF_LIBRARIES = (
@@ -30,6 +31,8 @@ _OF_LIBRARIES = (
     *(onnx.checker.ValidationError, onnx.shape_inference.InferenceError, DecodeError),
 )
 """What onnx, numpy and protocol buffers raise of contents that nobody foresaw."""
+_EXPANDED = {**CONTROL, **SEQUENCES}
+"""What the walk over nodes takes apart, by operator."""
 
 
 def load_onnx(
@@ -70,6 +73,8 @@ def load_onnx(
     doubts = Doubts()
     try:
         parts = take_apart(model, Path(path).parent)
+        if training:
+            refuse_training(parts.nodes)
         network, facts = _deduced(parts, batch, sizes or {}, doubts, assume_pointwise)
         missing = without_rule(network.nodes, facts)
         if missing and not assume_pointwise:
@@ -90,8 +95,9 @@ def load_onnx(
     doubts.tell(lambda text: warn(f"{path}: {text}"))
     if missing:
         warn(
-            f"--assume-pointwise: {', '.join(map(str, missing))} without a rule, assumed to be "
-            "point-wise; say so of each in a file instead (--operators rules.toml): "
+            f"--assume-pointwise: {', '.join(each.with_example for each in missing)} "
+            "without a rule, assumed to be point-wise; say so of each in a file instead "
+            "(--operators rules.toml): "
             f"{missing_rules(missing).paste.splitlines()[0]}"
         )
     return graph
@@ -124,12 +130,12 @@ def _facts(
     inputs = input_facts(network.inputs, batch, sizes)
     baked = written_batch(network.inputs)
     if not isinstance(baked, int) or batch is None or batch == baked:
-        return deduce(network, inputs, doubts, CONTROL)
-    _, facts = deduce(network, input_facts(network.inputs, None, sizes), doubts, CONTROL)
+        return deduce(network, inputs, doubts, _EXPANDED)
+    _, facts = deduce(network, input_facts(network.inputs, None, sizes), doubts, _EXPANDED)
     doubts.final = True
     try:
         return deduce(
-            network, inputs, doubts, CONTROL, Written(facts=facts, batches=(baked, batch))
+            network, inputs, doubts, _EXPANDED, Written(facts=facts, batches=(baked, batch))
         )
     except InputError as error:
         raise InputError(

@@ -35,6 +35,11 @@ class Missing:
         of_bytes = "" if self.share is None else f", {self.share:.2g} % of bytes"
         return f"{self.name} ({self.nodes} {'node' if self.nodes == 1 else 'nodes'}{of_bytes})"
 
+    @property
+    def with_example(self) -> str:
+        """What it is, and the first of its nodes."""
+        return f"{self}, first {self.example}"
+
 
 def without_rule(
     nodes: Sequence[onnx.NodeProto], facts: Mapping[str, Fact] | None
@@ -44,25 +49,23 @@ def without_rule(
     ``facts``: of all names; nodes that compute nothing then do not count.
     """
     found: dict[str, list[onnx.NodeProto]] = {}
-    touched: dict[str, int] = {}
-    whole = 0
     for node in nodes:
-        if facts is not None and not any(facts[n].live for n in node.output if n in facts):
+        if node.op_type == "Constant" or _is_known(node) or subgraphs(node):
             continue
-        name, size = rule_name(node), 0 if facts is None else _bytes(node, facts)
-        whole += size
-        if node.op_type == "Constant" or subgraphs(node) or _is_known(node):
-            continue
-        found.setdefault(name, []).append(node)
-        touched[name] = touched.get(name, 0) + size
+        if facts is None or _is_live(node, facts):
+            found.setdefault(rule_name(node), []).append(node)
+    if not found:
+        return []
+    sizes = {name: sum(_bytes(node, facts) for node in of) for name, of in found.items()}
+    whole = sum(_bytes(node, facts) for node in nodes if facts is None or _is_live(node, facts))
     return [
         Missing(
             name=name,
             nodes=len(of),
             example=describe(of[0]),
-            share=None if facts is None or not whole else 100 * touched[name] / whole,
+            share=100 * sizes[name] / whole if whole else None,
         )
-        for name, of in sorted(found.items(), key=lambda each: (-touched[each[0]], each[0]))
+        for name, of in sorted(found.items(), key=lambda each: (-sizes[each[0]], each[0]))
     ]
 
 
@@ -80,8 +83,9 @@ def missing_rules(found: Sequence[Missing], because: InputError | None = None) -
 
 
 def _is_known(node: onnx.NodeProto) -> bool:
-    wanted = [bool(name) for name in node.output]
-    return bool(rule_of(node) or gradient_steps(node) or composite_of(node, wanted))
+    if rule_of(node) or gradient_steps(node):
+        return True
+    return composite_of(node, [bool(name) for name in node.output]) is not None
 
 
 def _line(name: str) -> str:
@@ -91,6 +95,14 @@ def _line(name: str) -> str:
     return f'{key}.class = "pointwise"'
 
 
-def _bytes(node: onnx.NodeProto, facts: Mapping[str, Fact]) -> int:
+def _is_live(node: onnx.NodeProto, facts: Mapping[str, Fact]) -> bool:
+    """Whether a node computes anything of data."""
+    return any(facts[name].live for name in node.output if name in facts)
+
+
+def _bytes(node: onnx.NodeProto, facts: Mapping[str, Fact] | None) -> int:
+    """Return the bytes that a node reads and writes; 0 where shapes are not known."""
+    if facts is None:
+        return 0
     known = (facts[name] for name in {*node.input, *node.output} if name in facts)
     return sum(element_type(f.type_name).bytes_of(f.elements) for f in known if f.has_width)

@@ -47,7 +47,7 @@ def read_model(path: str | Path) -> onnx.ModelProto:
         raise InputError(f"{file}: has no nodes or no outputs; it is not ONNX, or cut short")
     if not model.opset_import:
         raise InputError(f"{file}: names no operator set; it is cut short, export it again")
-    if not all(isinstance(text, str) for text in _texts(model.graph)):
+    if not set(map(type, _texts(model.graph))) <= {str}:
         raise InputError(f"{file}: holds names that are not text; it is damaged, export it again")
     return _inlined(model, file)
 
@@ -104,8 +104,9 @@ def _texts(graph: onnx.GraphProto) -> Iterator[str]:
     """Return all names; one that is not UTF-8 comes as bytes."""
     for node in graph.node:
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
-        yield from (attribute.name for attribute in node.attribute)
-        for inner in subgraphs(node):
-            yield from _texts(inner)
+        if node.attribute:
+            yield from (attribute.name for attribute in node.attribute)
+            for inner in subgraphs(node):
+                yield from _texts(inner)
     for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
         yield value.name

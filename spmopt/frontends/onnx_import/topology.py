@@ -17,11 +17,16 @@ def describe(node: onnx.NodeProto) -> str:
 
 def first_result(node: onnx.NodeProto) -> str:
     """Name of the first result that has one."""
-    return next((name for name in node.output if name), "")
+    results = node.output
+    if results and results[0]:  # nearly always; nodes are asked many times
+        return str(results[0])
+    return next((name for name in results if name), "")
 
 
 def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     """Return the graphs that a node of control flow holds."""
+    if not node.attribute:
+        return []
     found = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
     return found + [graph for attribute in node.attribute for graph in attribute.graphs]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib.resources import files
 from itertools import chain, repeat
@@ -44,19 +46,26 @@ _OF_FILES: dict[str, tuple[object, tuple[str, ...]]] = {}
 """Tables that files gave, and the operators that are registered for each."""
 
 
-def register_operators(rules: Iterable[OperatorSpec] | str | PathLike[str]) -> None:
+def register_operators(
+    rules: Iterable[OperatorSpec] | str | PathLike[str],
+    *,
+    warn: Callable[[str], None] = warnings.warn,
+) -> None:
     """Add rules of operators and of their gradients.
 
     Parameters
     ----------
     rules
         Records, or the path of a TOML file as ``spmopt/graph/operators/operators.toml`` is one, or
-        with a class for each. What a file said before, it may say otherwise.
+        with a class for each. What a file said before, it may say otherwise; it may replace rules
+        of the program, and reasons why there is none.
+    warn
+        Receives a line on each that a file replaces.
 
     Raises
     ------
     InputError
-        A name that is taken, or a file that cannot be read.
+        A name of a record that is taken, or a file that cannot be read.
     """
     if not isinstance(rules, str | PathLike):
         for spec in rules:
@@ -70,8 +79,29 @@ def register_operators(rules: Iterable[OperatorSpec] | str | PathLike[str]) -> N
             SPECS.added.pop(old, None)
         specs = operators_of(name, table)
         for spec in specs:
-            SPECS.register(spec.name, spec)
+            if spec.name in SPECS.own:
+                what = "reason to refuse" if SPECS.own[spec.name].refused else "rule of"
+                warn(f"{rules}: replaces the program's own {what} {spec.name}")
+                SPECS.added[spec.name] = _in_place_of(SPECS.own[spec.name], spec)
+            else:
+                SPECS.register(spec.name, spec)
         _OF_FILES[name] = table, tuple(spec.name for spec in specs)
+
+
+def _in_place_of(own: OperatorSpec, spec: OperatorSpec) -> OperatorSpec:
+    """Return a rule that replaces one of the program: a class keeps what it says of operands."""
+    if not spec.stated or own.shapes is None:
+        return spec
+    return replace(
+        spec,
+        stated=False,
+        shapes=own.shapes,
+        result_types=own.result_types,
+        constants=own.constants,
+        loose=own.loose,
+        states=own.states,
+        scales=own.scales,
+    )
 
 
 def lookup(name: str) -> OperatorSpec:

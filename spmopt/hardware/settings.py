@@ -234,17 +234,24 @@ def _bare(read: Reader) -> Machine:
         if table != "array" or any(key.startswith("array.") for key in read.table)
     }
     own: dict[str, Any] = {field: read.setting(key, kind) for key, (field, kind) in _OWN.items()}
-    return Machine(**own, **records, types=_types(read), bypass=_bypass(read))
+    listed = read.text(BYPASS).split(",") if BYPASS in read.table else ()
+    bypass = read_bypass(listed, f"{read.where}: {BYPASS}")
+    return Machine(**own, **records, types=_types(read), bypass=bypass)
 
 
-def _bypass(read: Reader) -> tuple[str, ...]:
-    """Return the kinds of tensors that are never in the scratchpad, in their order."""
-    text = read.text(BYPASS) if BYPASS in read.table else ""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in list(TensorKind):
-            raise InputError(f"{read.where}: {BYPASS}: {unknown('kind', name, list(TensorKind))}")
-    return tuple(str(kind) for kind in TensorKind if kind in names)
+def read_bypass(names: Iterable[str], where: str) -> tuple[str, ...]:
+    """Return kinds of tensors in their order; ``where`` names what gives them.
+
+    Raises
+    ------
+    InputError
+        A name that is no kind.
+    """
+    kinds = list(TensorKind)
+    given = {name.strip() for name in names} - {""}
+    for name in sorted(given.difference(kinds)):
+        raise InputError(f"{where}: {unknown('kind', name, kinds)}")
+    return tuple(str(kind) for kind in kinds if kind in given)
 
 
 def _types(read: Reader) -> tuple[TypedFigures, ...]:

@@ -11,12 +11,14 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.core.units import Dimension
 from spmopt.hardware.settings import (
     BANK,
+    BYPASS,
     KINDS,
     UNTYPED,
     Kind,
     Setting,
     join_banks,
     read_banks,
+    read_bypass,
     require_units,
     split_banks,
 )
@@ -100,8 +102,8 @@ class SpaceAxis:
 def read_axis(key: str, given: object, where: str) -> SpaceAxis:
     """Read an axis: a list of choices, a range as text or as a table, or one value.
 
-    Texts of a list may be ranges. Choices of ``bank`` are all banks of a machine each, as a list
-    or with commas.
+    Texts of a list may be ranges. Choices of ``bank`` are all banks of a machine each, those of
+    ``bypass`` all kinds of tensors that bypass its scratchpad, as a list or with commas.
 
     Raises
     ------
@@ -217,6 +219,9 @@ def _value(key: str, given: object, what: str) -> Setting:
     """Return one value of a field, read as the command line reads it."""
     if key == BANK:
         return _banks(given, what)
+    if key == BYPASS:
+        kinds = given if isinstance(given, list) else str(given).split(",")
+        return ",".join(read_bypass(map(str, kinds), what))
     if not isinstance(given, str | int | float):
         raise InputError(f"{what} = {given!r}: must be a text or a number")
     kind = _KINDS[key]

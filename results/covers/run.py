@@ -1,6 +1,6 @@
 """What greedy rules leave on the table once pieces are decided: gaps to the bound over all covers.
 
-Eleven networks of the zoo and the models that the package onnx ships, forward and one training
+Fifteen networks of the zoo and the models that the package onnx ships, forward and one training
 step: policies on the list as given, the optimum of the list, a policy on the best cover, and the
 schedule in pieces, all against one certified bound.
 """
@@ -25,6 +25,7 @@ from spmopt.solving import compare, compare_on
 LIMIT_S, SPM = 10.0, "24MB"
 BEST = "belady-size:granularity=page"
 LISTED = {"belady": "belady", "best": BEST, "page": "page", "pieces": "pieces"}
+NEWER = ("gpt2", "llama3", "convnext-tiny", "stable-diffusion")
 KEYS = {
     "belady": "Belady on the list",
     "best": "Belady by sizes and pages on the list",
@@ -87,6 +88,7 @@ def note(found: Mapping[str, Figures]) -> str:
 
 
 MODELS: dict[str, tuple[str, Mapping[str, int]]] = {name: (name, {}) for name in ZOO}
+MODELS |= {name: (name, {}) for name in NEWER}
 MODELS["gnmt, steps=10"] = ("gnmt", {"steps": 10})
 MODELS |= {f"{name}.onnx": (str(path), {"batch": 32}) for name, path in shipped().items()}
 BENCH = Bench(

@@ -21,9 +21,14 @@ def heading(instance: Instance, result: Result) -> str:
     """Return instance, machine, lowering and objective in one line."""
     listed, inner = len(instance.operations), ""
     if result.pieces is not None:
-        listed, on = len(result.pieces.listing.operations), result.pieces.instance
-        inner = f" in {len(on.operations):,} pieces"
-    size = f"{listed} operations{inner}, {si(tensor_bytes(instance), 'B')} of tensors"
+        listed, cover = len(result.pieces.listing.operations), result.pieces.cover
+        cut = [each for each in cover if each.count > 1]
+        several = sum(each.end - each.begin for each in cut)
+        if cut:
+            pieces = sum((each.end - each.begin) * each.count for each in cut)
+            of_them = "" if several == listed else f", {several:,} of them"
+            inner = f"{of_them} in {pieces:,} pieces"
+    size = f"{listed:,} operations{inner}, {si(tensor_bytes(instance), 'B')} of tensors"
     return (
         f"{instance.name} ({size}) on {describe(instance.machine)}; "
         f"lowering {instance.lowering}; objective {spoken(result.objective)}"

@@ -134,9 +134,11 @@ def _cover_lines(instance: Instance, pieces: Pieces) -> list[str]:
     listed, count = len(pieces.listing.operations), len(pieces.cover)
     most = max(segment.pieces for segment in pieces.cover)
     bands = max(segment.bands for segment in pieces.cover)
-    up_to = f"{most:,} pieces" + (f" of up to {bands:,} bands of rows" if bands > 1 else "")
+    up_to = f" of up to {most:,} pieces" if max(most, bands) > 1 else ""
+    up_to += f" of up to {bands:,} bands of rows" if bands > 1 else ""
+    segments = "1 segment" if count == 1 else f"{count:,} segments"
     return [
-        f"  pieces    {listed:,} operations, in {count:,} segments of up to {up_to}, make the "
+        f"  pieces    {listed:,} operations, in {segments}{up_to}, make the "
         f"{len(instance.operations):,} of the instance when the graph is lowered anew"
     ]
 

@@ -99,6 +99,13 @@ def test_node_that_onnx_refuses_has_the_stated_shape(tmp_path: Path) -> None:
     assert "1 node is refused by ONNX" in warning
 
 
+def test_annotation_without_an_element_type_says_nothing(tmp_path: Path) -> None:
+    made = model([make_node("Sin", ["x"], ["h"]), _relu("h")], {"x": [2, 4]}, opset=17)
+    made.graph.value_info.append(helper.make_tensor_value_info("h", 0, [2, 4]))
+    graph = load_onnx(saved(tmp_path, made))
+    assert output_shapes(graph) == [(2, 4)]
+
+
 def _relu(source: str) -> onnx.NodeProto:
     return make_node("Relu", [source], ["y"])
 

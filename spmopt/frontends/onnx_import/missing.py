@@ -32,7 +32,8 @@ class Missing:
     share: float | None = None
 
     def __str__(self) -> str:
-        of_bytes = "" if self.share is None else f", {self.share:.2g} % of bytes"
+        # Two digits, without an exponent: 100, 4.1, 0.052.
+        of_bytes = "" if self.share is None else f", {float(f'{self.share:.2g}'):g} % of bytes"
         return f"{self.name} ({self.nodes} {'node' if self.nodes == 1 else 'nodes'}{of_bytes})"
 
     @property

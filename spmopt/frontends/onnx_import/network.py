@@ -69,7 +69,8 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
         declared={
             value.name: _declared(value)
             for value in (*graph.value_info, *graph.output)
-            if value.type.tensor_type.HasField("shape")
+            # A writer of gradients leaves the element type out; what is stated so says nothing.
+            if value.type.tensor_type.HasField("shape") and value.type.tensor_type.elem_type
         },
         opsets=_opsets(model),
     )

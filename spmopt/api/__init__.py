@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 from warnings import warn
 
-from spmopt.api.inputs import load, lower, machine
+from spmopt.api.inputs import load, machine
+from spmopt.api.lowering import lower
 
 _RENAMED = {
     "Analysed": "Breakdowns",

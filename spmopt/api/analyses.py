@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spmopt.api.arguments import checked
-from spmopt.api.scheduling import Solution
 from spmopt.api.shown import Shown
+from spmopt.api.solutions import Solution
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:

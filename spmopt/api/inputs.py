@@ -1,9 +1,9 @@
-"""Workloads and machines: what is scheduled, and on what."""
+"""Networks and machines: what is scheduled, and on what."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -348,124 +348,3 @@ def _with_banks(machine: Machine, bank: Sequence[str], given: Mapping[str, objec
 
     require_units(bank, "bank")
     return with_banks(machine, read_banks(bank, "bank"))
-
-
-@checked
-def lower(
-    workload: Workload | Graph | Instance,
-    machine: Machine | None = None,
-    *,
-    lowering: str | None = None,
-    fold: bool = True,
-    costs: str | Path | None = None,
-    callbacks: Callbacks = QUIET,
-) -> Instance:
-    """Lower a workload for a machine: fix sizes, cycles and the order of operations.
-
-    Parameters
-    ----------
-    workload
-        What :func:`load` returns, or a graph or instance of one's own. An instance is given
-        another machine only as far as its cycles stay what they are.
-    machine
-        What :func:`spmopt.machine` returns; default: rtx2080ti, or that of the instance.
-    lowering
-        How operations use DRAM. tiled: products in the tiles that move least, buffers of streams
-        are counted (default); panel: a product keeps its smallest operand on chip, larger ones are
-        processed in panels; ideal: every operand crosses the DRAM boundary once.
-    fold
-        With lowering tiled, compute what follows from constants before an inference, and fold batch
-        normalization into the weights of the product before it.
-    costs
-        Cycles, bytes and energy of operations from your own simulator: CSV or JSON file, or folder
-        of ZigZag's results; what it lacks is lowered as ever. Nothing is computed in pieces then.
-    callbacks
-        Receive progress and warnings.
-
-    Returns
-    -------
-    Instance
-        Ready for :func:`solve` and :func:`compare`.
-
-    Raises
-    ------
-    InputError
-        An unknown operator or lowering, or a machine that changes an instance's cycles.
-    """
-    from spmopt.graph.listing import lower_listed
-    from spmopt.graph.preparation import named
-
-    if not isinstance(workload, Workload):
-        workload = load(workload)
-    if workload.instance is not None:
-        for option in given_of_lowering(lowering, fold):
-            raise already_lowered(option, workload.source)
-        found = _on(workload.instance, machine, workload.source)
-        return found if costs is None else _at_costs(found, Path(costs), callbacks)
-    assert workload.graph is not None
-    callbacks.progress("lowering", None)
-    on = _default_machine() if machine is None else machine
-    found = lower_listed(workload.graph, on, lowering=named(lowering, fold=fold))
-    found = replace(found, name=workload.title, source=workload.source)
-    return found if costs is None else _at_costs(found, Path(costs), callbacks)
-
-
-def _at_costs(instance: Instance, path: Path, callbacks: Callbacks) -> Instance:
-    """Return ``instance`` at the costs of a file, and say what that lacks."""
-    from spmopt.core.costs import with_costs
-    from spmopt.io.costs import read_costs
-
-    costs = read_costs(path, callbacks.warn)
-    if instance.machine.banks:
-        raise InputError("costs: which bank an operation uses is in no such file; leave banks out")
-    found, lacking = with_costs(instance, costs, path.name)
-    if lacking:
-        operations = found.operations
-        all_cycles = sum(operation.modes[0].compute_cycles for operation in operations)
-        theirs = sum(o.modes[0].compute_cycles for o in operations if o.name in {*lacking})
-        share = 100 * theirs / max(all_cycles, 1)
-        shown = ", ".join(lacking[:3]) + ", ..." * (len(lacking) > 3)
-        callbacks.warn(
-            f"costs {path}: {len(lacking)} of {len(operations)} operations are not in it and take "
-            f"those of the built-in model, {share:.3g} % of all cycles: {shown}"
-        )
-    return found
-
-
-def given_of_lowering(lowering: str | None, fold: bool) -> list[str]:
-    """Return which options of a lowering are not the default."""
-    return ["lowering"] * (lowering is not None) + ["fold"] * (not fold)
-
-
-def _banked(machine: Machine) -> tuple[object, ...]:
-    """Return what the cycles of accesses to banks of one technology follow."""
-    memory = machine.memory
-    return () if memory is None else (memory.technology, memory.banks, machine.spm_bytes)
-
-
-def _default_machine() -> Machine:
-    return machine()
-
-
-def _on(instance: Instance, machine: Machine | None, source: str) -> Instance:
-    """Return a lowered instance on another machine, if its cycles are the same there."""
-    if machine is None:
-        return instance
-    before = instance.machine
-    fixed: dict[str, tuple[object, object]] = {
-        "array": (before.array, machine.array),
-        "throughput": (before.operations_per_s, machine.operations_per_s),
-        "clock": (before.clock_hz, machine.clock_hz),
-        "types": (before.types, machine.types),
-        "costs": (before.costs, machine.costs),
-    }
-    memory, why = before.memory, ", its cycles are fixed"
-    if memory is not None and memory.banks is not None:
-        why = f", its cycles are those of {memory.banks} banks of {memory.technology}"
-        fixed["technology"] = (_banked(before), _banked(machine))
-    elif machine.memory is not None and machine.memory.banks is not None:
-        fixed["banks"] = (None, machine.memory.banks)
-    for key, (old, new) in fixed.items():
-        if old != new:
-            raise already_lowered(key, source, why)
-    return replace(instance, machine=machine)

@@ -2,189 +2,35 @@
 
 from __future__ import annotations
 
-import csv
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from io import StringIO
-from itertools import chain, product
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spmopt import __version__
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
-from spmopt.api.inputs import (
-    DEFAULT_MACHINE,
-    Workload,
-    already_lowered,
-    given_of_lowering,
-    is_stored,
-    load,
-    lower,
-    require_training,
-)
-from spmopt.api.inputs import machine as machine_of
 from spmopt.api.scheduling import require_limits
-from spmopt.api.shown import Drawing, Shown
+from spmopt.api.sweep_cases import (
+    OF_LOWERING,
+    OF_NETWORKS,
+    SWEPT,
+    Axis,
+    axes_of,
+    cases_of,
+    networks_of,
+)
+from spmopt.api.sweep_tables import SweepTable
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
-    from spmopt.core.machine import Machine
     from spmopt.core.scheduler import Policy
-    from spmopt.experiments.rows import Row
-    from spmopt.hardware.settings import Setting
-    from spmopt.reporting.curves import Curves
-    from spmopt.reporting.tables import Part
     from spmopt.schedulers.registry import SchedulerEntry
-    from spmopt.sweeps.cases import Network, SweepCase
+    from spmopt.sweeps.cases import SweepCase
 
-Axis = str | int | Sequence[str | int]
-"""Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
-_SILENT = Callbacks(warn=lambda message: None)
-_OF_LOWERING = ("lowering", "fold")
-OF_NETWORKS = (
-    *("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise", "operators"),
-    *_OF_LOWERING,
-)
-"""Options of a network."""
 _VERSION = 2
 """Of files: in those of version 1 ``tiled`` is the lowering ``panel``."""
-_IN_ROWS = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
-"""Settings that have columns in any sweep."""
-_SWEPT = (*_IN_ROWS, "technology", "banks")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SweepTable(Shown):
-    """Rows of a sweep: one for each point and scheduler.
-
-    Attributes
-    ----------
-    table
-        Values by column, as ``spmopt sweep -o`` writes them.
-    names
-        Columns.
-    extra
-        Those of other machine settings that were swept.
-    path
-        File that they were read from, if any.
-    left
-        What an interrupt left undone, in words; empty where the sweep is complete.
-    """
-
-    table: Sequence[Row]
-    names: Sequence[str]
-    extra: Sequence[str]
-    path: Path | None = None
-    left: str = ""
-
-    @property
-    def texts(self) -> list[list[str]]:
-        """The rows as fields of CSV lines."""
-        from spmopt.experiments.rows import text_of
-
-        return [[text_of(row[name]) for name in self.names] for row in self.table]
-
-    def rows(self) -> Sequence[Mapping[str, object]]:
-        """Return values by column."""
-        return self.table
-
-    def record(self) -> Mapping[str, object]:
-        """Return all rows, as ``spmopt sweep --json``."""
-        return {"rows": list(self.table)}
-
-    def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield what differs between rows as a table, and what all have in common."""
-        from spmopt.reporting.sweep import sweep_parts
-
-        del width
-        yield from sweep_parts(self.table, self.extra, self.left)
-
-    def text(self) -> str:
-        """Return the table as CSV."""
-        text = StringIO()
-        csv.writer(text, lineterminator="\n").writerows([self.names, *self.texts])
-        return text.getvalue()
-
-    def summary(self) -> Iterator[str]:
-        """Yield how many rows there are, and how well the relaxation is enclosed."""
-        from spmopt.reporting.quantities import percent
-
-        verified = sum(row["verified"] is True for row in self.table)
-        yield f"{len(self.table)} rows, {verified} of them schedules, all verified"
-        gaps = [
-            gap
-            for row in self.table
-            if row["verified"] is None and isinstance(gap := row["gap"], float)
-        ]
-        if gaps:
-            yield f"the relaxation is enclosed to within {percent(max(gaps)).removeprefix('+')}"
-
-    def curves(self) -> Curves:
-        """Return what there is to draw: quantities over what was swept, bounds as bands.
-
-        Raises
-        ------
-        InputError
-            There are no such rows.
-        """
-        from spmopt.reporting.curves import curves_of
-
-        try:
-            return curves_of(self.table, self.names, self.extra)
-        except InputError as error:
-            raise InputError(f"{self.path}: {error}" if self.path else str(error)) from None
-
-    def draw(self, x: str | None = None, y: str | None = None) -> Drawing:
-        """Draw a quantity over another, by column or label; by default the first there is."""
-        curves = self.curves()
-        view = curves.view(x, y)
-
-        def write(path: Path) -> None:
-            # Only a picture needs matplotlib.
-            from spmopt.reporting.plots.curves import save_curves
-
-            save_curves(curves, view, path)
-
-        title = f"{curves.subject}, {view.y.label} over {view.x.label}"
-        return Drawing(title, write, {"x": view.x.key, "y": view.y.key})
-
-    def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
-        """Return what a page shows in a line, its text, and a record of it."""
-        from spmopt.reporting.page.curves import curves_page
-
-        callbacks.progress("making the page", None)
-        curves = self.curves()
-        about = f"{curves.subject}, {len(curves.rows)} rows"
-        return about, curves_page(curves), {"rows": len(curves.rows)}
-
-
-@checked
-def read_sweep(path: str | Path) -> SweepTable:
-    """Read the CSV file of a sweep.
-
-    Parameters
-    ----------
-    path
-        File that :func:`sweep` wrote.
-
-    Returns
-    -------
-    SweepTable
-        Its rows.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is not of a sweep.
-    """
-    from spmopt.sweeps.stored import stored_sweep
-
-    found = stored_sweep(Path(path))
-    return SweepTable(found.rows, found.names, found.extra, Path(path))
 
 
 @checked
@@ -284,10 +130,10 @@ def sweep(
 
     require_limits(time_limit, tolerance, jobs=jobs)
     path = None if output is None else _csv(output)
-    axes = _axes({**(settings or {}), **{key: given[key] for key in _SWEPT}})
+    axes = axes_of({**(settings or {}), **{key: given[key] for key in SWEPT}})
     names = [networks] if isinstance(networks, str) else list(networks)
     found = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
-    cases = [case for network in found for case in _cases_of(network, machine, axes)]
+    cases = [case for network in found for case in cases_of(network, machine, axes)]
     entries = _schedulers(schedulers, objective, cases)
     if jobs != 1 and scheduler_address is None:
         _require_sendable(entries.values())
@@ -303,7 +149,7 @@ def sweep(
         "networks": names,
         **{key: given[key] for key in OF_NETWORKS},
         "machine": machine,
-        **{key: given[key] for key in _SWEPT},
+        **{key: given[key] for key in SWEPT},
         "settings": settings,
         "scheduler": list(chosen),
         "objective": objective,
@@ -317,7 +163,7 @@ def sweep(
         **dict(
             _spelled(key, value)
             for key, value in options.items()
-            if value is not None and key not in _OF_LOWERING
+            if value is not None and key not in OF_LOWERING
         ),
         **cut,
     }
@@ -362,67 +208,6 @@ def _spelled(key: str, value: Any) -> tuple[str, Any]:
     return {"parameters": "param", "settings": "set"}.get(key, key), value
 
 
-def _axes(given: Mapping[str, Axis | bool | None]) -> dict[str, tuple[Setting, ...]]:
-    """Return values of machine settings in base units, each once."""
-    from spmopt.hardware.settings import require_setting
-    from spmopt.sweeps.axes import setting_axis
-
-    found = {}
-    for key, axis in given.items():
-        require_setting(key)
-        if axis is not None:
-            parts = [axis] if isinstance(axis, str | int) else axis
-            values = (
-                (part,) if isinstance(part, int) else setting_axis(key, part, key) for part in parts
-            )
-            found[key] = tuple(dict.fromkeys(chain.from_iterable(values)))
-    return found
-
-
-def networks_of(
-    names: Sequence[str],
-    *,
-    batch: Axis | None = None,
-    lowering: str | None = None,
-    fold: bool = True,
-    **options: Any,
-) -> list[Network]:
-    """Return every network at every batch size, each once.
-
-    Raises
-    ------
-    InputError
-        An unknown network, or an option that does not go with one.
-    """
-    from spmopt.frontends.networks import FILES, require_network
-    from spmopt.graph.preparation import named
-    from spmopt.sweeps.axes import axis, count
-    from spmopt.sweeps.cases import Network
-
-    require_training(options["optimizer"], options["training"])
-    chosen = named(lowering, fold=fold)
-    batches: Sequence[int | None] = (None,)
-    if batch is not None:
-        texts = [batch] if isinstance(batch, str | int) else batch
-        batches = [value for text in texts for value in axis(str(text), "batch", count)]
-    found: dict[Network, None] = {}
-    for name in dict.fromkeys(names):
-        if is_stored(name):
-            for option in given_of_lowering(lowering, fold):
-                raise already_lowered(option, name)
-            instance = load(name, batch=batches[0], **options).instance
-            assert instance is not None
-            found[Network(name=name, lowering=instance.lowering)] = None
-            continue
-        if not name.lower().endswith(FILES):
-            require_network(name)
-        for size in batches:
-            parameters = tuple((options["parameters"] or {}).items())
-            own = {**options, "parameters": parameters, "lowering": chosen}
-            found[Network(name=name, batch=size, **own)] = None
-    return list(found)
-
-
 def _schedulers(
     given: Sequence[str | SchedulerEntry | Policy], objective: str, cases: Sequence[SweepCase]
 ) -> dict[str, SchedulerEntry]:
@@ -456,71 +241,6 @@ def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:
                 f"scheduler {entry.name}: cannot be sent to other processes ({why}); define it at "
                 "the top of a module, or give jobs=1"
             )
-
-
-def _cases_of(
-    network: Network,
-    machines: str | Sequence[str] | None,
-    axes: Mapping[str, tuple[Setting, ...]],
-) -> list[SweepCase]:
-    """Combine a network with every machine and all settings; capacities go together."""
-    from spmopt.hardware.machines import load_machine
-
-    others = {key: values for key, values in axes.items() if key != "spm"}
-    least = {"spm": min(map(int, axes["spm"]))} if "spm" in axes else {}
-    combined = [
-        {**dict(zip(others, values, strict=True)), **least} for values in product(*others.values())
-    ]
-    build: list[Callable[[Mapping[str, Setting]], Machine]]
-    if network.is_lowered:
-        if machines is not None:
-            raise already_lowered("machine", network.name)
-        build = [partial(_of_instance, load(network.name))]
-    else:
-        texts = [machines] if isinstance(machines, str) else machines or [DEFAULT_MACHINE]
-        names = dict.fromkeys(name.strip() for text in texts for name in text.split(","))
-        build = [partial(load_machine, name) for name in names]
-    return [
-        case
-        for machine in build
-        for settings in combined
-        for case in _cases(network, machine(settings), settings, axes)
-    ]
-
-
-def _of_instance(workload: Workload, settings: Mapping[str, Setting]) -> Machine:
-    """Return the machine of a stored instance with other settings, if its cycles stay."""
-    assert workload.instance is not None
-    changed = machine_of(workload.instance.machine, settings=settings, callbacks=_SILENT)
-    return lower(workload, changed).machine
-
-
-def _cases(
-    network: Network,
-    machine: Machine,
-    settings: Mapping[str, Setting],
-    axes: Mapping[str, tuple[Setting, ...]],
-) -> list[SweepCase]:
-    """Return one case of all capacities; with a technology, whose figures differ, one of each."""
-    from spmopt.hardware.machines import override
-    from spmopt.sweeps.cases import SweepCase
-
-    capacities = [int(value) for value in axes.get("spm", (machine.spm_bytes,))]
-    extra = tuple(
-        (key, str(settings[key]))
-        for key, values in axes.items()
-        if len(values) > 1 and key not in _IN_ROWS
-    )
-    if machine.memory is None:
-        for size in capacities:
-            replace(machine, spm_bytes=size)  # says what is wrong with it
-        groups = [(machine, tuple(capacities))]
-    else:
-        groups = [(override(machine, {"spm": size}), (size,)) for size in capacities]
-    return [
-        SweepCase(network=network, machine=each, capacities=sizes, extra=extra)
-        for each, sizes in groups
-    ]
 
 
 @checked

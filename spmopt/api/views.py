@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
-from spmopt.api.scheduling import Solution
+from spmopt.api.searches import HardwareSearch
 from spmopt.api.shown import Document, Drawing
-from spmopt.api.sweeping import SweepTable
-from spmopt.api.tuning import HardwareSearch
+from spmopt.api.solutions import Solution
+from spmopt.api.sweep_tables import SweepTable
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:

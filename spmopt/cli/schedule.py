@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option
 
-from spmopt.api import analyses, inputs, scheduling
+from spmopt.api import analyses, inputs, lowering, scheduling, verifying
 from spmopt.api.covers import LISTER, usual_pieces
 from spmopt.cli.binding import Call, command, flag
 from spmopt.cli.codes import Code
@@ -28,7 +28,7 @@ from spmopt.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:  # they would load numpy, and help should not
     from spmopt.api.callbacks import Callbacks
-    from spmopt.api.scheduling import ComparisonTable, Solution
+    from spmopt.api.solutions import ComparisonTable, Solution
     from spmopt.core.instance import Instance
     from spmopt.core.result import Result
 
@@ -48,7 +48,7 @@ T = TypeVar("T")
 BUILT: dict[str, Any] = {
     "Network": inputs.load,
     "Machine": inputs.machine,
-    "Lowering": inputs.lower,
+    "Lowering": lowering.lower,
 }
 _SEARCHED = {**BUILT, "Search": scheduling.solve}
 
@@ -126,7 +126,7 @@ def verify(
     from spmopt.cli.terminal.progress import watching
 
     with watching() as callbacks:
-        found = scheduling.verify(result, callbacks=callbacks)
+        found = verifying.verify(result, callbacks=callbacks)
     emit(found, json)
     return Code.NOT_VERIFIED if found.violations else Code.OK
 
@@ -215,11 +215,11 @@ def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
         base, doubts = workload.instance.machine, list[str]()
         later = replace(callbacks, warn=doubts.append)  # first of all it must be possible
         machine = call(inputs.machine, base, callbacks=later)
-        lowered = call(inputs.lower, workload, machine, callbacks=callbacks)
+        lowered = call(lowering.lower, workload, machine, callbacks=callbacks)
         for doubt in doubts:
             callbacks.warn(doubt)
         return lowered
-    return call(inputs.lower, workload, machine, callbacks=callbacks)
+    return call(lowering.lower, workload, machine, callbacks=callbacks)
 
 
 def _solving(call: Call, backend: str | None) -> Callable[[Instance, Callbacks], Solution]:
@@ -284,8 +284,8 @@ def legal(call: Call, network: str) -> Iterator[tuple[Solution, Callable[[], Cod
             raise InputError(
                 f"{flag(name)}: {network} is scheduled already; name a network instead"
             )
-        solution = scheduling.unverified(network)
-        scheduling.require_feasible(solution)
+        solution = verifying.unverified(network)
+        verifying.require_feasible(solution)
         require_legal(solution.instance, solution.schedule, solution.result.totals)
         yield solution, lambda: Code.OK
         return
@@ -293,7 +293,7 @@ def legal(call: Call, network: str) -> Iterator[tuple[Solution, Callable[[], Cod
     if scheduler is not None and find(scheduler).kind is Kind.RELAXATION:
         raise InputError(f"scheduler {scheduler}: gives a bound, no schedule; name another")
     with scheduled(call, network, _solving(call, None)) as (solution, stopped):
-        scheduling.require_feasible(solution)
+        verifying.require_feasible(solution)
         if solution.result.schedule is None:
             print_message(f"{solution.result.scheduler}: no schedule found within the limits")
         yield solution, lambda: exit_code([solution.result], stopped())

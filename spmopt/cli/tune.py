@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from typer import Context, Option, Typer
 from typer.core import TyperGroup
 
-from spmopt.api import tuning
+from spmopt.api import searches, tuning
 from spmopt.cli.binding import COMMANDS, Call, command
 from spmopt.cli.codes import Code
 from spmopt.cli.options import MANY, Json, Networks, require_output
@@ -54,7 +54,7 @@ def search(
     ],
     storage: Annotated[
         str, Option(help="SQLite file, database URL, or journal:FILE; processes may share one.")
-    ] = tuning.STORAGE,
+    ] = searches.STORAGE,
     workers: Annotated[
         int, Option(help="Number of processes that schedule; 0: schedule in this one.")
     ] = 1,
@@ -76,7 +76,7 @@ def search(
     return interrupted or shown
 
 
-def _show(found: tuning.HardwareSearch, as_json: bool) -> Code:
+def _show(found: searches.HardwareSearch, as_json: bool) -> Code:
     """Print what was found, and return the exit code for it."""
     from spmopt.cli.terminal.output import emit, print_message
 
@@ -88,7 +88,7 @@ def _show(found: tuning.HardwareSearch, as_json: bool) -> Code:
     return Code.NOTHING_FOUND
 
 
-@command(Options=tuning.read_search)
+@command(Options=searches.read_search)
 def show(
     *,
     call: Call,
@@ -131,7 +131,7 @@ def show(
         raise InputError(f"-o {output}: a schedule is no table; name a file that ends in .json")
     if output is not None:
         require_output(output)
-    found = call(tuning.read_search)
+    found = call(searches.read_search)
     callbacks = replace(QUIET, progress=lambda message, part: print_message(message))
     if trial is None:
         code = _show(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from spmopt.api import scheduling, sweeping, tuning, views
+from spmopt.api import searches, sweep_tables, verifying, views
 from spmopt.cli.binding import Call, command
 from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output, require_output
 from spmopt.cli.schedule import BUILT, build
@@ -34,7 +34,7 @@ _Other = Annotated[
 ]
 
 
-_FRONT: dict[str, Any] = {"Front of a search": tuning.read_search}
+_FRONT: dict[str, Any] = {"Front of a search": searches.read_search}
 
 
 @command(SCHEDULES, Options=views.trace)
@@ -51,7 +51,7 @@ def trace(
     _require_output(call, output, [schedule])
     with watching() as callbacks:
         _require_result(schedule)
-        solution = scheduling.unverified(schedule, callbacks)
+        solution = verifying.unverified(schedule, callbacks)
         found = call(views.trace, solution, callbacks=callbacks)
         callbacks.progress(f"writing {output}", None)
         found.save(output)
@@ -164,14 +164,14 @@ def _subject(call: Call, files: list[Path], callbacks: Callbacks) -> views.Subje
     """Read what is drawn; schedules are verified as they are laid out."""
     if not files:
         callbacks.progress("reading the study", None)
-        found = call(tuning.read_search)
+        found = call(searches.read_search)
         found.require_feasible()
         return found
     if files[0].suffix.lower() == ".csv":
-        return sweeping.read_sweep(files[0])
+        return sweep_tables.read_sweep(files[0])
     for path in files:
         _require_result(path)
-    return [scheduling.unverified(path, callbacks) for path in files]
+    return [verifying.unverified(path, callbacks) for path in files]
 
 
 def _require_result(path: Path) -> None:

@@ -13,7 +13,7 @@ from formulations.covers.listed import Listed
 from formulations.covers.segment import SegmentProgram
 from spmopt.analysis.explanation import Explanation
 from spmopt.api.analyses import explain
-from spmopt.api.scheduling import Solution
+from spmopt.api.solutions import Solution
 from spmopt.core.pieces.segments import BorderCost, Segment
 from spmopt.reporting.segments import segments_parts
 from spmopt.reporting.tables import Grid

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute
 from spmopt.graph import operators
+from spmopt.graph.operators import rules
 from spmopt.graph.operators.spec import Gemm, Style
 from spmopt.graph.operators.table import read_operators
 
@@ -55,6 +56,19 @@ def test_unknown_operator_names_the_fix() -> None:
         operators.lookup("Convolve")
     with pytest.raises(InputError, match="did you mean Relu"):
         operators.lookup("ReLU")
+
+
+def test_each_rule_is_in_one_module() -> None:
+    homes = Counter(
+        name
+        for kind in rules.KINDS
+        for name, found in vars(kind).items()
+        if getattr(found, "__module__", "") == kind.__name__
+        and name.endswith(("_shapes", "_computes", "_product"))
+    )
+    assert set(homes.values()) == {1}
+    known = len(rules.SHAPES) - 2 + len(rules.COMPUTES) + len(rules.PRODUCTS)
+    assert len(homes) == known  # "given" and "stated" are no functions
 
 
 def test_only_products_have_a_gemm_and_every_replacement_exists() -> None:

@@ -1,9 +1,9 @@
-"""Typed access to attributes, with one clear line for a wrong one."""
+"""Checked access to attributes and shapes, with one clear line for a wrong one."""
 
 from __future__ import annotations
 
 from spmopt.core.errors import InputError
-from spmopt.graph.operators.spec import Attributes, Shape
+from spmopt.graph.operators.spec import Attributes, Shape, Shapes
 
 
 def integer(attributes: Attributes, name: str, default: int | None = None) -> int:
@@ -79,3 +79,10 @@ def expect_rank(shape: Shape, least: int, what: str) -> None:
     """Check that ``shape`` has at least ``least`` dimensions."""
     if len(shape) < least:
         raise InputError(f"{what} of shape {shape} needs at least {least} dimensions")
+
+
+def first_two(inputs: Shapes) -> Shapes:
+    """Return the operands of a product, which other inputs may follow."""
+    if len(inputs) < 2:
+        raise InputError(f"takes 2 operands or more, was given {len(inputs)}")
+    return inputs[:2]

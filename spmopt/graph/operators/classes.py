@@ -15,10 +15,18 @@ from string import ascii_uppercase
 from typing import Any
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.graph.operators.computes import COMPUTES, Computes
-from spmopt.graph.operators.products import GemmRule
-from spmopt.graph.operators.shapes import ShapeRule
-from spmopt.graph.operators.spec import Attributes, Gemm, OperatorSpec, Shape, Shapes, Style
+from spmopt.graph.operators.lookups import unknown_computes
+from spmopt.graph.operators.spec import (
+    Attributes,
+    Computes,
+    Gemm,
+    GemmRule,
+    OperatorSpec,
+    Shape,
+    ShapeRule,
+    Shapes,
+    Style,
+)
 
 _EQUATION = re.compile(r"((?:\.\.\.)?[a-z]+),([a-z]+)->((?:\.\.\.)?[a-z]+)")
 _ASSUMED = {"shapes": "stated", "gradients": "assumed"}
@@ -163,7 +171,7 @@ def _computes(equation: tuple[str, str, str], places: tuple[int, int]) -> Comput
     def computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
         (a, b, result), sizes = _sizes(equation, places, inputs)
         if outputs[0] != tuple(sizes[letter] for letter in result):
-            return COMPUTES["unknown"](inputs, outputs, attributes)
+            return unknown_computes(inputs, outputs, attributes)
         first, second = (f"x{k}[{', '.join(part)}]" for k, part in zip(places, (a, b), strict=True))
         return f"y0[{', '.join(result)}] += {first} * {second}"
 

@@ -1,42 +1,83 @@
-"""Matrix products behind operators, and those behind their gradients.
+"""Rules of matrix products, and the products behind their gradients.
 
-``operators.toml`` calls the rules by their names.
+:mod:`.rules` says how rules are called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import prod
+from string import ascii_letters
 
-from spmopt.graph.operators.attributes import broadcast_shape, integer, text
-from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
+from spmopt.core.errors import InputError
+from spmopt.graph.operators.attributes import broadcast_shape, first_two, integer, text
+from spmopt.graph.operators.spec import Attributes, Gemm, GemmRule, Shape, Shapes
+from spmopt.graph.operators.statements import aligned
 
-GemmRule = Callable[[Shapes, Shapes, Attributes], Gemm]
-
-
-def convolution(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """By im2col: result positions (N OH OW) by taps (C / group kh kw) by filters of a group."""
-    w, y, group = inputs[1], outputs[0], integer(attributes, "group", 1)
-    return Gemm(batch=group, m=y[0] * prod(y[2:]), k=prod(w[1:]), n=w[0] // group)
+_MATRIX = str.maketrans("ab", "mn")
 
 
-def transposed_convolution(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """Return the input gradient of a convolution, run forward.
+def gemm_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Multiply A (m, k) by B (k, n), either perhaps transposed; a bias broadcasts."""
+    if len(inputs[0]) != 2 or len(inputs[1]) != 2:
+        raise InputError(f"shapes {inputs[0]} and {inputs[1]} must both have 2 dimensions")
+    m, k = turned(inputs[0], attributes, "transA")
+    inner, n = turned(inputs[1], attributes, "transB")
+    if inner != k:
+        raise InputError(f"inner dimensions {k} and {inner} differ")
+    if len(inputs) == 3 and broadcast_shape(inputs[2], (m, n)) != (m, n):
+        raise InputError(f"bias {inputs[2]} does not broadcast to {(m, n)}")
+    return ((m, n),)
 
-    X by rows of positions times W gives columns (M / group kh kw), added up where windows overlap.
-    """
-    x, w, group = inputs[0], inputs[1], integer(attributes, "group", 1)
-    return Gemm(batch=group, m=x[0] * prod(x[2:]), k=x[1] // group, n=prod(w[1:]))
+
+def gemm_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Multiply matrices, either perhaps transposed; a bias broadcasts."""
+    a = "k, m" if integer(attributes, "transA", 0) else "m, k"
+    b = "n, k" if integer(attributes, "transB", 0) else "k, n"
+    return f"y0[m, n] += x0[{a}] * x1[{b}]" + (
+        f"; y0[m, n] += {aligned('x2', inputs[2], outputs[0]).translate(_MATRIX)}"
+        if inputs[2:]
+        else ""
+    )
 
 
-def gemm(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+def gemm_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Return the product of A (m, k), perhaps given transposed, and B (k, n)."""
     m, k = turned(inputs[0], attributes, "transA")
     return Gemm(m=m, k=k, n=outputs[0][1])
 
 
-def matmul(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+def gemm_of_two_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Multiply the first two inputs, either perhaps transposed."""
+    return gemm_shapes(first_two(inputs), attributes)
+
+
+def matmul_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Multiply matrices of the last two axes, the others broadcast; vectors as numpy takes them."""
+    if not inputs[0] or not inputs[1]:
+        raise InputError("a scalar has no matrix product; use Mul")
+    a, b = matrices(inputs[0], inputs[1], attributes)
+    if a[-1] != b[-2]:
+        raise InputError(f"inner dimensions of {inputs[0]} and {inputs[1]} differ")
+    rows = a[-2:-1] if len(inputs[0]) > 1 else ()
+    columns = b[-1:] if len(inputs[1]) > 1 else ()
+    return ((*broadcast_shape(a[:-2], b[:-2]), *rows, *columns),)
+
+
+def matmul_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Multiply matrices of the last two axes, the others broadcast; vectors as numpy takes them."""
+    rows = ", m" if len(inputs[0]) > 1 else ""
+    columns = ", n" if len(inputs[1]) > 1 else ""
+    a = f"x0[...{rows}, k]" if rows else "x0[k]"
+    b = f"x1[..., k{columns}]" if columns else "x1[k]"
+    if integer(attributes, "transA", 0) and rows:
+        a = "x0[..., k, m]"
+    if integer(attributes, "transB", 0) and columns:
+        b = "x1[..., n, k]"
+    return f"y0[...{rows}{columns}] += {a} * {b}"
+
+
+def matmul_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Return a batch of products; an operand shared by all of them makes it one large product."""
     a, b = matrices(inputs[0], inputs[1], attributes)
     m, k, n = a[-2], a[-1], b[-1]
@@ -49,26 +90,30 @@ def matmul(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     return Gemm(batch=batch, m=m, k=k, n=n, slices=(own_a, own_b, batch))
 
 
-def gate(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """Multiply [x, h] (N, I + H) by W (I + H, H)."""
-    x, _, w = inputs
-    return Gemm(m=x[0], k=w[0], n=w[1], a=(0, 1), b=(2,))
+def matmul_of_two_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Multiply the first two inputs as matrices."""
+    return matmul_shapes(first_two(inputs), attributes)
 
 
-def gate_input(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """DX, dh (N, I + H) = dY (N, H) W^T; only the columns that are needed."""
-    dy = inputs[0]
-    columns = sum(shape[1] for shape in outputs)
-    return Gemm(m=dy[0], k=dy[1], n=columns, c=tuple(range(len(outputs))))
+def einsum_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Return the product of two operands by ``equation``, ``"bij,bjk->bik"``."""
+    first, second, result = equation(attributes)
+    if len(first) != len(inputs[0]) or len(second) != len(inputs[1]):
+        raise InputError(f"equation {attributes['equation']} does not suit shapes {inputs}")
+    sizes = dict(zip(first, inputs[0], strict=True))
+    for label, size in zip(second, inputs[1], strict=True):
+        if sizes.setdefault(label, size) != size:
+            raise InputError(f"equation {attributes['equation']}: {label} differs in {inputs}")
+    return (tuple(sizes[label] for label in result),)
 
 
-def gate_weight(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """DW (I + H, H) = [x, h]^T dY; inputs dY, x, h."""
-    w = outputs[0]
-    return Gemm(m=w[0], k=inputs[0][0], n=w[1], a=(1, 2), b=(0,))
+def einsum_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Multiply as the equation says."""
+    first, second, result = (", ".join(labels) or "()" for labels in equation(attributes))
+    return f"y0[{result}] += x0[{first}] * x1[{second}]"
 
 
-def einsum(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+def einsum_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Return a batch for what both operands and the result have, k for what both operands have."""
     operands, _, result = text(attributes, "equation", "").partition("->")
     first, _, second = operands.partition(",")
@@ -88,32 +133,44 @@ def einsum(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     )
 
 
-def recurrent(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """Multiply X (N, I) by one direction of W (D, G H, I), transposed."""
-    x, w = inputs[:2]
-    return Gemm(m=x[0], k=x[1], n=w[1])
+def equation(attributes: Attributes) -> tuple[str, str, str]:
+    """Return the labels of two operands and of the result.
+
+    Raises
+    ------
+    InputError
+        It is no equation of two operands whose labels are in two places each, or more.
+    """
+    given = text(attributes, "equation", "")
+    operands, arrow, result = given.partition("->")
+    first, comma, second = operands.partition(",")
+    parts = (first, second, result)
+    labels = "".join(parts)
+    once = all(len(set(part)) == len(part) for part in parts)
+    if not arrow or not comma or not once or not all(c.isascii() and c.isalpha() for c in labels):
+        raise InputError(f"equation {given!r} must be such as 'bij,bjk->bik', each label once")
+    if any(labels.count(label) < 2 for label in labels):
+        raise InputError(f"equation {given!r} sums a label of one operand; use ReduceSum before")
+    return parts
 
 
-def linear_attention(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """Return the products of each token with the state: of keys, of queries, of the delta rule."""
-    (b, tokens, _), (_, heads, keys, values) = inputs[0], outputs[1]
-    delta = "delta" in text(attributes, "update_rule", "gated_delta")
-    times = integer(attributes, "q_num_heads") + heads * (2 if delta else 1)
-    return Gemm(batch=b, m=tokens * times, k=keys, n=values, a=(0, 1), b=(2,))
+def blocked_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Multiply A (..., K) by packed weights (K, N)."""
+    if inputs[0][-1:] != (integer(attributes, "K"),):
+        raise InputError(f"A {inputs[0]} must have {integer(attributes, 'K')} columns (K)")
+    return ((*inputs[0][:-1], integer(attributes, "N")),)
 
 
-def blocked(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+def blocked_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Multiply rows by all weights, which are packed."""
+    rows = ", ".join(ascii_letters[: len(inputs[0]) - 1])
+    return f"y0[{rows}, :] = x0[{rows}, :] * x1[{', '.join(':' * len(inputs[1]))}]"
+
+
+def blocked_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Multiply A (..., K) by packed weights (K, N)."""
     a = inputs[0]
     return Gemm(m=prod(a[:-1]), k=a[-1], n=outputs[0][-1])
-
-
-_RULES = (
-    *(convolution, transposed_convolution, gemm, matmul, gate, gate_input, gate_weight),
-    *(einsum, recurrent, linear_attention, blocked),
-)
-PRODUCTS: dict[str, GemmRule] = {rule.__name__: rule for rule in _RULES}
-"""The rules by name."""
 
 
 def input_gradient(forward: GemmRule) -> GemmRule:

@@ -1,4 +1,4 @@
-"""Which elements a resized image takes of its source, as ONNX's ``Resize`` and ``Upsample`` say.
+"""Rules of resized images: which elements they take of their source, as ONNX's ``Resize`` says.
 
 Along an axis of sizes ``n`` and ``m`` result ``y`` is at position ``y n / m`` of the source, moved
 as the coordinate transformation says. Of the two elements around it the nearest one is taken, or
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import gcd
+from math import gcd, prod
 from string import ascii_letters
 
-from spmopt.graph.operators.attributes import integer, text
+from spmopt.core.errors import InputError
+from spmopt.graph.operators.attributes import integer, integers, text
 from spmopt.graph.operators.spec import Attributes, Shapes
+from spmopt.graph.operators.statements import axis_letters, joined
 
 _LINEAR = ("linear", "bilinear", "trilinear")
 _AFTER: dict[str, tuple[int, int, int]] = {
@@ -26,7 +28,15 @@ _AFTER: dict[str, tuple[int, int, int]] = {
 """Rounding a quotient ``v / d`` by ``floor((a v + b d + c) / (a d))``: these three."""
 
 
-def resized(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+def resize_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Return ``shape``, which the importer works out of scales or sizes."""
+    shape = integers(attributes, "shape")
+    if len(shape) != len(inputs[0]) or prod(shape) < 1:
+        raise InputError(f"shape {shape} does not suit an input of shape {inputs[0]}")
+    return (shape,)
+
+
+def resized_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read what is around the position of each element; all of an axis where it is not told."""
     letters = ascii_letters[: len(outputs[0])]
     axes = [
@@ -39,6 +49,17 @@ def resized(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     ]
     reads = " * ".join(f"x0[{', '.join(each)}]" for each in product(*axes))
     return f"y0[{', '.join(letters)}] = {reads}"
+
+
+def resampled_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Read or write any elements along axes that change their size."""
+    small, large = inputs[0], outputs[0]
+    ours, theirs = list[str](), list[str]()
+    for letter, size, other in zip(axis_letters(len(large)), large, small, strict=True):
+        ours.append(letter if size >= other else ":")
+        theirs.append(letter if size == other else ":" if size > other else letter)
+    combines = "+=" if ":" in ours else "="
+    return f"y0[{joined(ours)}] {combines} x0[{joined(theirs)}]"
 
 
 def _taken(loop: str, size: int, wanted: int, attributes: Attributes) -> list[str]:

@@ -57,6 +57,14 @@ class Gemm:
         return tuple([tensors[k] for k in positions] for positions, tensors in places)
 
 
+ShapeRule = Callable[[Shapes, Attributes], Shapes]
+"""Shapes of the results, from those of the inputs."""
+Computes = Callable[[Shapes, Shapes, Attributes], str]
+"""What is computed, as a text for :mod:`spmopt.graph.operators.loops`."""
+GemmRule = Callable[[Shapes, Shapes, Attributes], Gemm]
+"""The matrix product behind an operator."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradientRule:
     """One gradient operation of a node.
@@ -130,14 +138,14 @@ class OperatorSpec:
 
     name: str
     style: Style
-    shapes: Callable[[Shapes, Attributes], Shapes] | None
+    shapes: ShapeRule | None
     operations: Callable[[Shapes, Shapes, Attributes], int]
-    gemm: Callable[[Shapes, Shapes, Attributes], Gemm] | None = None
+    gemm: GemmRule | None = None
     gradients: Callable[[Shapes, Shapes, Attributes, Needed], tuple[GradientRule, ...]] | None = (
         None
     )
     accumulates: bool = False
-    computes: Callable[[Shapes, Shapes, Attributes], str] | None = None
+    computes: Computes | None = None
     result_types: Callable[[tuple[str, ...], Attributes], tuple[str, ...]] | None = None
     constants: Mapping[int, str] | None = None
     loose: tuple[int, ...] = ()

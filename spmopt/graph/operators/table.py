@@ -14,9 +14,6 @@ from spmopt.core.elements import ELEMENT_TYPES, element_type, sum_type
 from spmopt.core.errors import InputError, unknown
 from spmopt.graph.operators.attributes import text
 from spmopt.graph.operators.classes import filled_in, product_of
-from spmopt.graph.operators.computes import COMPUTES, Computes, gradient
-from spmopt.graph.operators.further_computes import FURTHER_COMPUTES
-from spmopt.graph.operators.further_shapes import FURTHER_SHAPES
 from spmopt.graph.operators.gradients import (
     FACTORS,
     GRADIENTS,
@@ -24,22 +21,21 @@ from spmopt.graph.operators.gradients import (
     Gradients,
     product_gradients,
 )
-from spmopt.graph.operators.products import (
-    PRODUCTS,
-    GemmRule,
-    input_gradient,
-    weight_gradient,
-)
-from spmopt.graph.operators.shapes import SHAPES, ShapeRule
+from spmopt.graph.operators.products import input_gradient, weight_gradient
+from spmopt.graph.operators.rules import COMPUTES, PRODUCTS, SHAPES
 from spmopt.graph.operators.spec import (
     Attributes,
+    Computes,
+    GemmRule,
     GradientRule,
     Needed,
     OperatorSpec,
+    ShapeRule,
     Shapes,
     Style,
     TrainingForm,
 )
+from spmopt.graph.operators.statements import gradient
 
 T = TypeVar("T")
 _OF_WORK = {"operations": int, "of_input": int, "of_results": int, "times": str}
@@ -113,7 +109,7 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
     rule = _checked(table, _KEYS, where)
     if "refused" in rule:
         return (replace(_backward(name), refused=rule["refused"]),)
-    shapes = _named(rule.get("shapes", "same"), SHAPES | FURTHER_SHAPES, f"shapes of {where}")
+    shapes = _named(rule.get("shapes", "same"), SHAPES, f"shapes of {where}")
     spec = OperatorSpec(
         name=name,
         style=_named(rule.get("style", "pointwise"), _STYLES, f"style of {where}"),
@@ -207,7 +203,7 @@ def _computes(rule: Mapping[str, Any], where: str) -> Computes:
     """Return a rule by its name, or the text that is there; by default that of broadcasting."""
     text: str = rule.get("computes", "elementwise")
     if "[" not in text:
-        return _named(text, COMPUTES | FURTHER_COMPUTES, f"computes of {where}")
+        return _named(text, COMPUTES, f"computes of {where}")
     return lambda inputs, outputs, attributes: text
 
 

@@ -1,10 +1,134 @@
-"""Sliding windows: result sizes of convolutions and poolings (ONNX ``Conv``, ``MaxPool``)."""
+"""Rules of operators that slide windows: convolutions and poolings (ONNX ``Conv``, ``MaxPool``).
+
+:mod:`.rules` says how rules are called.
+"""
 
 from __future__ import annotations
 
+from math import prod
+
 from spmopt.core.errors import InputError
-from spmopt.graph.operators.attributes import integer, integers, text
-from spmopt.graph.operators.spec import Attributes, Shape
+from spmopt.graph.operators.attributes import expect_rank, first_two, integer, integers, text
+from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
+
+
+def convolution_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Slide filters W (M, C / group, kh, kw) over X (N, C, H, W): Y (N, M, OH, OW)."""
+    x, w = inputs[:2]
+    expect_rank(x, 3, "input")
+    group = integer(attributes, "group", 1)
+    kernel = integers(attributes, "kernel_shape", w[2:])
+    if len(w) != len(x) or kernel != w[2:]:
+        raise InputError(f"weight {w} does not suit input {x} and kernel_shape {kernel}")
+    if group < 1 or w[1] * group != x[1] or w[0] % group:
+        raise InputError(f"weight {w} does not suit {x[1]} input channels in {group} groups")
+    if len(inputs) == 3 and inputs[2] != (w[0],):
+        raise InputError(f"bias {inputs[2]} must have shape {(w[0],)}")
+    return ((x[0], w[0], *window_shape(x[2:], kernel, attributes)),)
+
+
+def convolution_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """By im2col: result positions (N OH OW) by taps (C / group kh kw) by filters of a group."""
+    w, y, group = inputs[1], outputs[0], integer(attributes, "group", 1)
+    return Gemm(batch=group, m=y[0] * prod(y[2:]), k=prod(w[1:]), n=w[0] // group)
+
+
+def convolution_of_two_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Slide filters, input 1, over input 0."""
+    return convolution_shapes(first_two(inputs), attributes)
+
+
+def quantized_convolution_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Slide filters; of what stands behind them a bias is of each filter."""
+    bias = "; y0[n, g@o, *y] += x2[g@o]" if inputs[2:] and inputs[2] == inputs[1][:1] else ""
+    return (
+        "y0[n, g@o, *y] += x0[n, g@c, *(strides*y + dilations*r - pads)] * x1[g@o, c, *r]"
+        f"{bias}; g < group"
+    )
+
+
+def transposed_convolution_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Make Y (N, M, OH, OW) of X (N, C, H, W) and W (C, M / group, kh, kw)."""
+    x, w = inputs[:2]
+    expect_rank(x, 3, "input")
+    group = integer(attributes, "group", 1)
+    if len(w) != len(x) or w[0] != x[1] or group < 1 or x[1] % group:
+        raise InputError(f"weight {w} does not suit input {x} in {group} groups")
+    filters = w[1] * group
+    if len(inputs) == 3 and inputs[2] != (filters,):
+        raise InputError(f"bias {inputs[2]} must have shape {(filters,)}")
+    return ((x[0], filters, *transposed_window_shape(x[2:], w[2:], attributes)),)
+
+
+def transposed_convolution_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """Return the input gradient of a convolution, run forward.
+
+    X by rows of positions times W gives columns (M / group kh kw), added up where windows overlap.
+    """
+    x, w, group = inputs[0], inputs[1], integer(attributes, "group", 1)
+    return Gemm(batch=group, m=x[0] * prod(x[2:]), k=x[1] // group, n=prod(w[1:]))
+
+
+def pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Slide a window over each channel."""
+    expect_rank(inputs[0], 3, "input")
+    kernel = integers(attributes, "kernel_shape")
+    return ((*inputs[0][:2], *window_shape(inputs[0][2:], kernel, attributes)),)
+
+
+def pooling_indices_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Slide a window over each channel; two results of a shape."""
+    return pooling_shapes(inputs, attributes) * 2
+
+
+def channels_last_pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Slide a window over each channel of images whose channels are the last axis."""
+    (found,) = pooling_shapes((_channels_first(inputs[0]),), attributes)
+    return ((found[0], *found[2:], found[1]),)
+
+
+def laid_out_pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Slide a window over each channel, which are the last axis where ``channels_last`` says so."""
+    last = integer(attributes, "channels_last", 0)
+    return (
+        channels_last_pooling_shapes(inputs, attributes)
+        if last
+        else pooling_shapes(inputs, attributes)
+    )
+
+
+def laid_out_pooling_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Combine the windows of each channel, which are the last axis or the second."""
+    window = "*(strides*y + dilations*r - pads)"
+    if integer(attributes, "channels_last", 0):
+        return f"y0[n, *y, c] += x0[n, {window}, c]; r < kernel_shape"
+    return f"y0[n, c, *y] += x0[n, c, {window}]; r < kernel_shape"
+
+
+def global_pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Leave one element of each channel."""
+    expect_rank(inputs[0], 3, "input")
+    return ((*inputs[0][:2], *(1 for _ in inputs[0][2:])),)
+
+
+def laid_out_global_pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Leave one element of each channel, the last axis where ``channels_last`` says so."""
+    x = inputs[0]
+    expect_rank(x, 3, "input")
+    ones = (1,) * (len(x) - 2)
+    last = integer(attributes, "channels_last", 0)
+    return ((x[0], *ones, x[-1]) if last else (*x[:2], *ones),)
+
+
+def regions_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Pool X (N, C, H, W) in R regions (R, 4), with the image of each (R)."""
+    x, regions, images = inputs
+    if len(x) != 4 or regions != (*images, 4):
+        raise InputError(
+            f"X {x}, regions {regions} and images {images} must be 4-D, (R, 4) and (R)"
+        )
+    height, width = (integer(attributes, f"output_{side}", 1) for side in ("height", "width"))
+    return ((*images, x[1], height, width),)
 
 
 def window_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape:
@@ -66,6 +190,11 @@ def transposed_window_shape(spatial: Shape, kernel: Shape, attributes: Attribute
         - pads[rank + axis]
         for axis in range(rank)
     )
+
+
+def _channels_first(shape: tuple[int, ...]) -> tuple[int, ...]:
+    expect_rank(shape, 3, "input")
+    return (shape[0], shape[-1], *shape[1:-1])
 
 
 def _per_axis(attributes: Attributes, name: str, rank: int) -> tuple[int, ...]:

@@ -1,0 +1,245 @@
+"""Solutions: verified schedules with their certified bounds, one or several compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.shown import Shown
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.core.instance import Instance
+    from spmopt.core.result import Result
+    from spmopt.core.schedule import Schedule
+    from spmopt.io.files import StoredResult
+    from spmopt.metrics import Metrics
+    from spmopt.reporting.schedule_view import ScheduleView
+    from spmopt.reporting.tables import Part
+
+_WIDE = 100
+"""Most characters of a line that is drawn."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(Shown):
+    """A verified schedule of an instance, with its certified bound.
+
+    What there is no schedule or no bound for is None. Attributes are in base units, which their
+    names end in.
+    """
+
+    stored: StoredResult
+    path: Path | None = None
+    """File that it was read from."""
+
+    @property
+    def instance(self) -> Instance:
+        """Scheduled instance."""
+        return self.stored.instance
+
+    @property
+    def result(self) -> Result:
+        """Schedule, exact totals, bound and certificate."""
+        return self.stored.result
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule; raises :class:`InputError` where there is none."""
+        from spmopt.reporting.headings import require_schedule
+
+        return require_schedule(self._where, self.instance, self.result)
+
+    @property
+    def _where(self) -> str:
+        return str(self.path or f"{self.instance.name}, {self.result.scheduler}")
+
+    @property
+    def status(self) -> str:
+        """``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``failed``."""
+        return str(self.result.status)
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance of the objective to the certified bound."""
+        return self.result.gap
+
+    @property
+    def metrics(self) -> Metrics | None:
+        """Times (s), energy by parts (J), power (W) and utilization of the schedule."""
+        from spmopt.metrics import metrics
+
+        totals = self.result.totals
+        return None if totals is None else metrics(self.instance.machine, totals)
+
+    @property
+    def makespan_s(self) -> float | None:
+        """Sum of the durations of all steps."""
+        return None if self.metrics is None else self.metrics.time_s
+
+    @property
+    def energy_j(self) -> float | None:
+        """Energy of DRAM, scratchpad, arithmetic and leakage."""
+        return None if self.metrics is None else self.metrics.energy_j
+
+    @property
+    def traffic_bytes(self) -> int | None:
+        """Bytes moved between DRAM and scratchpad."""
+        return None if self.result.totals is None else self.result.totals.traffic_bytes
+
+    @property
+    def peak_spm_bytes(self) -> int | None:
+        """Largest number of bytes in use."""
+        return None if self.result.totals is None else self.result.totals.peak_spm_bytes
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield heading, figures, and occupancy of the scratchpad over time."""
+        from spmopt.reporting.results import result_parts
+
+        yield from result_parts(self.instance, self.result, min(width or _WIDE, _WIDE))
+
+    def record(self) -> Mapping[str, object]:
+        """Return instance and figures, as ``spmopt solve --json``."""
+        from spmopt.reporting.results import results_record
+
+        return results_record(self.instance, [self.result])
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return one row of figures."""
+        from spmopt.reporting.results import result_record
+
+        return [result_record(self.instance.machine, self.result)]
+
+    def picture(self, *, timing: str = "steps", source: str = "") -> ScheduleView:
+        """Lay out all that can be seen of the schedule, as arrays; see :func:`plot`.
+
+        Raises
+        ------
+        InputError
+            There is no schedule, or nothing of it can be shown.
+        """
+        from spmopt.reporting.headings import require_schedule
+        from spmopt.reporting.schedule_view import ScheduleView
+
+        require_schedule(self._where, self.instance, self.result)
+        return ScheduleView.of(self.stored, timing=timing, source=source)
+
+    def save(self, path: str | Path) -> None:
+        """Write a result file, which holds all that :func:`verify` needs."""
+        from spmopt.io.files import write_result
+
+        write_result(Path(path), self.stored)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonTable(Shown):
+    """Solutions of one instance, compared with one certified bound.
+
+    ``comparison["page"]`` is the solution of a scheduler, on the list as given; of who chooses what
+    is computed in pieces, of the cover that it has chosen. ``comparison.on_cover["belady"]`` is
+    that of a scheduler on that cover, or on the one that was given.
+
+    Attributes
+    ----------
+    instance
+        What was scheduled.
+    results
+        One a scheduler, in the order asked for.
+    not_run
+        Schedulers that were left out because the run was stopped.
+    """
+
+    instance: Instance
+    results: Sequence[Result]
+    not_run: Sequence[str] = ()
+
+    def __getitem__(self, scheduler: str) -> Solution:
+        from spmopt.core.errors import unknown
+
+        for result in self.results:
+            if result.scheduler == scheduler:
+                return self._solution(result)
+        raise unknown("scheduler of the comparison", scheduler, [r.scheduler for r in self.results])
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return map(self._solution, self.results)
+
+    def _solution(self, result: Result) -> Solution:
+        from spmopt.io.files import StoredResult
+
+        return Solution(StoredResult.made_here(self.instance, result))
+
+    @property
+    def on_cover(self) -> Mapping[str, Solution]:
+        """Solutions of schedulers that were run on a cover, by name; of each cover's chooser too.
+
+        Of a cover that was given where there is one, else of the best one found.
+        """
+        pieces = [each for each in self.results if each.pieces is not None]
+        return {each.scheduler: self._solution(each) for each in reversed(pieces)}
+
+    def files(self) -> Iterator[tuple[str, Solution]]:
+        """Yield each solution with a name of its own: ``belady``, ``cover-belady``."""
+        seen = set[str]()
+        for solution in self:
+            name = solution.result.scheduler
+            taken = name in seen
+            seen.add(name)
+            yield f"cover-{name}" if taken else name, solution
+
+    @property
+    def best(self) -> Solution:
+        """Best schedule; raises :class:`InputError` where there is none."""
+        known = [result for result in self.results if result.value is not None]
+        if not known:
+            raise InputError(f"{self.instance.name}: no scheduler of the comparison has a schedule")
+        return self._solution(min(known, key=lambda result: result.value or 0))
+
+    def excess(self, scheduler: str) -> tuple[float, float]:
+        """Return how far a schedule is above the optimum of its order, relatively.
+
+        Returns
+        -------
+        tuple of float
+            At least, against the best schedule in the listed order; at most, against the bound.
+
+        Raises
+        ------
+        InputError
+            It has no schedule or no bound, or another order than the best one.
+        """
+        result = self[scheduler].result
+        listed = [
+            each.value
+            for each in self.results
+            if each.value and each.order is None and each.pieces is None
+        ]
+        if result.value is None or result.gap is None or result.order is not None or not listed:
+            raise InputError(
+                f"{scheduler}: needs a schedule in the listed order, and a bound on it"
+            )
+        return float(result.value / min(listed) - 1), result.gap
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield a table with a row for each scheduler, and remarks."""
+        from spmopt.reporting.comparison import compare_view
+
+        del width
+        yield from compare_view(self.instance, self.results, self.not_run).parts()
+
+    def record(self) -> Mapping[str, object]:
+        """Return instance and figures, as ``spmopt compare --json``."""
+        from spmopt.reporting.results import results_record
+
+        return results_record(self.instance, self.results, self.not_run)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return one row of figures for each result."""
+        from spmopt.reporting.results import comparison_rows
+
+        return comparison_rows(self.instance, self.results)

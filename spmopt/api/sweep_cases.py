@@ -1,0 +1,166 @@
+"""Cases of a sweep: networks at every batch size, on machines of all settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any
+
+from spmopt.api.callbacks import Callbacks
+from spmopt.api.inputs import (
+    DEFAULT_MACHINE,
+    Workload,
+    already_lowered,
+    is_stored,
+    load,
+    require_training,
+)
+from spmopt.api.inputs import machine as machine_of
+from spmopt.api.lowering import given_of_lowering, lower
+
+if TYPE_CHECKING:
+    from spmopt.core.machine import Machine
+    from spmopt.hardware.settings import Setting
+    from spmopt.sweeps.cases import Network, SweepCase
+
+Axis = str | int | Sequence[str | int]
+"""Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
+_SILENT = Callbacks(warn=lambda message: None)
+OF_LOWERING = ("lowering", "fold")
+OF_NETWORKS = (
+    *("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise", "operators"),
+    *OF_LOWERING,
+)
+"""Options of a network."""
+_IN_ROWS = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
+"""Settings that have columns in any sweep."""
+SWEPT = (*_IN_ROWS, "technology", "banks")
+"""Settings that a sweep has parameters of their own for."""
+
+
+def axes_of(given: Mapping[str, Axis | bool | None]) -> dict[str, tuple[Setting, ...]]:
+    """Return values of machine settings in base units, each once."""
+    from spmopt.hardware.settings import require_setting
+    from spmopt.sweeps.axes import setting_axis
+
+    found = {}
+    for key, axis in given.items():
+        require_setting(key)
+        if axis is not None:
+            parts = [axis] if isinstance(axis, str | int) else axis
+            values = (
+                (part,) if isinstance(part, int) else setting_axis(key, part, key) for part in parts
+            )
+            found[key] = tuple(dict.fromkeys(chain.from_iterable(values)))
+    return found
+
+
+def networks_of(
+    names: Sequence[str],
+    *,
+    batch: Axis | None = None,
+    lowering: str | None = None,
+    fold: bool = True,
+    **options: Any,
+) -> list[Network]:
+    """Return every network at every batch size, each once.
+
+    Raises
+    ------
+    InputError
+        An unknown network, or an option that does not go with one.
+    """
+    from spmopt.frontends.networks import FILES, require_network
+    from spmopt.graph.preparation import named
+    from spmopt.sweeps.axes import axis, count
+    from spmopt.sweeps.cases import Network
+
+    require_training(options["optimizer"], options["training"])
+    chosen = named(lowering, fold=fold)
+    batches: Sequence[int | None] = (None,)
+    if batch is not None:
+        texts = [batch] if isinstance(batch, str | int) else batch
+        batches = [value for text in texts for value in axis(str(text), "batch", count)]
+    found: dict[Network, None] = {}
+    for name in dict.fromkeys(names):
+        if is_stored(name):
+            for option in given_of_lowering(lowering, fold):
+                raise already_lowered(option, name)
+            instance = load(name, batch=batches[0], **options).instance
+            assert instance is not None
+            found[Network(name=name, lowering=instance.lowering)] = None
+            continue
+        if not name.lower().endswith(FILES):
+            require_network(name)
+        for size in batches:
+            parameters = tuple((options["parameters"] or {}).items())
+            own = {**options, "parameters": parameters, "lowering": chosen}
+            found[Network(name=name, batch=size, **own)] = None
+    return list(found)
+
+
+def cases_of(
+    network: Network,
+    machines: str | Sequence[str] | None,
+    axes: Mapping[str, tuple[Setting, ...]],
+) -> list[SweepCase]:
+    """Combine a network with every machine and all settings; capacities go together."""
+    from spmopt.hardware.machines import load_machine
+
+    others = {key: values for key, values in axes.items() if key != "spm"}
+    least = {"spm": min(map(int, axes["spm"]))} if "spm" in axes else {}
+    combined = [
+        {**dict(zip(others, values, strict=True)), **least} for values in product(*others.values())
+    ]
+    build: list[Callable[[Mapping[str, Setting]], Machine]]
+    if network.is_lowered:
+        if machines is not None:
+            raise already_lowered("machine", network.name)
+        build = [partial(_of_instance, load(network.name))]
+    else:
+        texts = [machines] if isinstance(machines, str) else machines or [DEFAULT_MACHINE]
+        names = dict.fromkeys(name.strip() for text in texts for name in text.split(","))
+        build = [partial(load_machine, name) for name in names]
+    return [
+        case
+        for machine in build
+        for settings in combined
+        for case in _cases(network, machine(settings), settings, axes)
+    ]
+
+
+def _of_instance(workload: Workload, settings: Mapping[str, Setting]) -> Machine:
+    """Return the machine of a stored instance with other settings, if its cycles stay."""
+    assert workload.instance is not None
+    changed = machine_of(workload.instance.machine, settings=settings, callbacks=_SILENT)
+    return lower(workload, changed).machine
+
+
+def _cases(
+    network: Network,
+    machine: Machine,
+    settings: Mapping[str, Setting],
+    axes: Mapping[str, tuple[Setting, ...]],
+) -> list[SweepCase]:
+    """Return one case of all capacities; with a technology, whose figures differ, one of each."""
+    from spmopt.hardware.machines import override
+    from spmopt.sweeps.cases import SweepCase
+
+    capacities = [int(value) for value in axes.get("spm", (machine.spm_bytes,))]
+    extra = tuple(
+        (key, str(settings[key]))
+        for key, values in axes.items()
+        if len(values) > 1 and key not in _IN_ROWS
+    )
+    if machine.memory is None:
+        for size in capacities:
+            replace(machine, spm_bytes=size)  # says what is wrong with it
+        groups = [(machine, tuple(capacities))]
+    else:
+        groups = [(override(machine, {"spm": size}), (size,)) for size in capacities]
+    return [
+        SweepCase(network=network, machine=each, capacities=sizes, extra=extra)
+        for each, sizes in groups
+    ]

@@ -1,0 +1,135 @@
+"""Result files, read and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.arguments import checked
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.shown import Shown
+from spmopt.api.solutions import Solution
+from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
+
+if TYPE_CHECKING:
+    from spmopt.audit import Audit
+    from spmopt.reporting.tables import Part
+
+
+@checked
+def read(path: str | Path, *, callbacks: Callbacks = QUIET) -> Solution:
+    """Read and verify a result file.
+
+    Parameters
+    ----------
+    path
+        File that :meth:`Solution.save` wrote.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Solution
+        All that the file claims is true.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    ScheduleError
+        Its schedule breaks a rule, or something that it claims is not true.
+    """
+    found = verify(path, callbacks=callbacks)
+    if found.violations:
+        raise ScheduleError(f"{path}: not verified: {found.violations[0]}")
+    return found.solution
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification(Shown):
+    """What the verifier found.
+
+    Attributes
+    ----------
+    solution
+        As it was given.
+    audit
+        Recomputed figures, and what does not hold.
+    """
+
+    solution: Solution
+    audit: Audit
+
+    @property
+    def violations(self) -> Sequence[object]:
+        """Rules broken and claims that are not true; empty when all is well."""
+        return self.audit.violations
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield what holds, or what does not."""
+        from spmopt.reporting.tables import Line
+        from spmopt.reporting.verification import verification_lines
+
+        del width
+        head, *lines = verification_lines(self.solution.instance, self.solution.result, self.audit)
+        yield Line(text=head)
+        yield from (Line(text=line, indent=12) for line in lines)
+
+    def record(self) -> Mapping[str, object]:
+        """Return the recomputed figures, as ``spmopt verify --json``."""
+        from spmopt.reporting.verification import verification_record
+
+        return verification_record(self.solution.instance, self.solution.result, self.audit)
+
+
+@checked
+def verify(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Verification:
+    """Recompute everything that a result claims, without any solver.
+
+    Parameters
+    ----------
+    result
+        Result file, or solution.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Verification
+        Violations and recomputed figures.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    """
+    from spmopt.audit import audit
+
+    if not isinstance(result, Solution):
+        result = unverified(result, callbacks)
+    callbacks.progress("verifying", None)
+    return Verification(result, audit(result.instance, result.result))
+
+
+def unverified(path: str | Path, callbacks: Callbacks = QUIET) -> Solution:
+    """Read a result file; nothing that it claims is checked."""
+    from spmopt.audit import restored
+    from spmopt.io.files import read_result
+
+    callbacks.progress(f"reading {path}", None)
+    stored = read_result(Path(path))
+    try:
+        return Solution(restored(stored), Path(path))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def require_feasible(solution: Solution) -> None:
+    """Raise :class:`InfeasibleError`, with its reasons, where no legal schedule exists."""
+    from spmopt.core.modes import unfit
+    from spmopt.core.result import Status
+
+    if solution.result.status is Status.INFEASIBLE:
+        raise InfeasibleError(unfit(solution.instance) or "; ".join(solution.result.notes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ def lower(
     lowering: str | None = None,
     fold: bool = True,
     costs: str | Path | None = None,
+    order: str = "listed",
     callbacks: Callbacks = QUIET,
 ) -> Instance:
     """Lower a workload for a machine: fix sizes, cycles and the order of operations.
@@ -47,6 +49,9 @@ def lower(
     costs
         Cycles, bytes and energy of operations from your own simulator: CSV or JSON file, or folder
         of ZigZag's results; what it lacks is lowered as ever. Nothing is computed in pieces then.
+    order
+        Order of the operations: listed, as the network has them (default); depth-first;
+        searched, the best of several by what is on chip when an operation is ready.
     callbacks
         Receive progress and warnings.
 
@@ -58,7 +63,7 @@ def lower(
     Raises
     ------
     InputError
-        An unknown operator or lowering, or a machine that changes an instance's cycles.
+        An unknown operator, lowering or order, or a machine that changes an instance's cycles.
     """
     from spmopt.graph.listing import lower_listed
     from spmopt.graph.preparation import named
@@ -69,13 +74,38 @@ def lower(
         for option in given_of_lowering(lowering, fold):
             raise already_lowered(option, workload.source)
         found = _on(workload.instance, machine, workload.source)
-        return found if costs is None else _at_costs(found, Path(costs), callbacks)
+        found = found if costs is None else _at_costs(found, Path(costs), callbacks)
+        return _relisted(found, order, callbacks)
     assert workload.graph is not None
     callbacks.progress("lowering", None)
     on = machine_of() if machine is None else machine
-    found = lower_listed(workload.graph, on, lowering=named(lowering, fold=fold))
+    lowering = named(lowering, fold=fold)
+    found = lower_listed(workload.graph, on, lowering=lowering)
     found = replace(found, name=workload.title, source=workload.source)
-    return found if costs is None else _at_costs(found, Path(costs), callbacks)
+    found = found if costs is None else _at_costs(found, Path(costs), callbacks)
+    return _relisted(found, order, callbacks, workload.graph)
+
+
+def _relisted(
+    instance: Instance, name: str, callbacks: Callbacks, graph: Graph | None = None
+) -> Instance:
+    """Return ``instance`` in an order by its name; in pieces too, where its graph is given."""
+    from spmopt.core.order import reordered
+    from spmopt.graph.listing import listing
+    from spmopt.graph.relisting import in_order
+    from spmopt.solving.orders import LISTED, order_named
+
+    if name != LISTED:
+        callbacks.progress(f"ordering operations ({name})", None)
+    order = order_named(instance, name)
+    if order is None:
+        return instance
+    listed = None
+    if graph is not None and instance.listed is not None:
+        graph = in_order(graph, instance.lowering, order.tolist())
+        listed = partial(listing, graph, lowering=instance.lowering)
+    named = f"{instance.name}, {name} order"
+    return replace(reordered(instance, order), name=named, listed=listed)
 
 
 def _at_costs(instance: Instance, path: Path, callbacks: Callbacks) -> Instance:

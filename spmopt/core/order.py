@@ -80,7 +80,9 @@ def reordered(instance: Instance, order: Ints) -> Instance:
     operations = tuple(
         replace(
             instance.operations[index],
-            predecessors=tuple(place[before] for before in instance.operations[index].predecessors),
+            predecessors=tuple(
+                sorted(place[before] for before in instance.operations[index].predecessors)
+            ),
         )
         for index in order.tolist()
     )

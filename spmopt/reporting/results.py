@@ -10,7 +10,7 @@ from spmopt.core.errors import NAMED, Conflict
 from spmopt.core.instance import ASSUMED, Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.result import Result, Status, Totals
+from spmopt.core.result import Result, Status, Totals, relative_gap
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
@@ -27,6 +27,7 @@ from spmopt.reporting.occupancy import occupancy_lines
 from spmopt.reporting.quantities import duration, percent, share, si
 from spmopt.reporting.tables import LABEL_WIDTH, NamedValues, Part
 from spmopt.verifier import ScheduleArrays
+from spmopt.verifier.any_order import any_order_bound
 from spmopt.verifier.durations import durations
 
 Record = dict[str, object]
@@ -66,7 +67,7 @@ def figures(instance: Instance, result: Result, totals: Totals | None) -> tuple[
 
     ``totals`` are the verifier's; None: there is no schedule.
     """
-    machine, quality = instance.machine, _quality(instance.machine, result)
+    machine, quality = instance.machine, _quality(instance, result)
     if totals is None:
         return (*quality, _seconds(result))
     return (
@@ -301,8 +302,8 @@ def _area_note(report: EnergyReport) -> str:
     return f"{split}; EDP {report.edp_js:.4g} J s, EDAP {report.edap_js_mm2:.4g} J s mm2"
 
 
-def _quality(machine: Machine, result: Result) -> Iterator[Figure]:
-    name = spoken(result.objective)
+def _quality(instance: Instance, result: Result) -> Iterator[Figure]:
+    machine, name = instance.machine, spoken(result.objective)
     if result.value is not None:
         value, unit = in_unit(result.objective, machine, result.value)
         yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
@@ -315,8 +316,20 @@ def _quality(machine: Machine, result: Result) -> Iterator[Figure]:
         yield Figure("bound", "bound", None, "none")
     gap = "none" if result.gap is None else percent(result.gap)
     yield Figure("gap", "gap to bound", result.gap, gap, PART)
+    if result.pieces is None:
+        yield _of_any_order(instance, result)
     yield from _of_covers(machine, result)
     yield Figure("status", "status", None, standing(result))
+
+
+def _of_any_order(instance: Instance, result: Result) -> Figure:
+    """Return what the operations cost at least in any order, and how far above it this is."""
+    least = any_order_bound(instance, result.objective)
+    value, unit = in_unit(result.objective, instance.machine, least)
+    above = None if result.value is None else relative_gap(result.value, least)
+    over = "" if above is None else f"; this schedule {percent(above)}"
+    note = f"on {spoken(result.objective)} whatever the order, certified{over}"
+    return Figure("any_order_bound", "bound, any order", value, si(value, unit), unit, note)
 
 
 def _of_covers(machine: Machine, result: Result) -> Iterator[Figure]:

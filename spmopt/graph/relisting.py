@@ -1,0 +1,60 @@
+"""The nodes of a graph in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from spmopt.core.graph import Graph, Node
+from spmopt.graph import operators
+from spmopt.graph.operators.spec import Style
+from spmopt.graph.preparation import prepared
+
+
+def in_order(graph: Graph, lowering: str, order: Iterable[int]) -> Graph:
+    """Return the graph that lowering makes operations of, with these in another order.
+
+    Views are listed as soon as something uses them, what nothing uses at the end.
+
+    Parameters
+    ----------
+    graph
+        Any graph.
+    lowering
+        Its name, as :func:`spmopt.graph.lower.lower` takes it.
+    order : (n,)
+        The operation that each step runs, in an order that keeps dependences.
+
+    Raises
+    ------
+    InputError
+        A node comes before what it needs.
+    """
+    graph = prepared(graph, lowering)
+    views = {
+        node.outputs[0]: node
+        for node in graph.nodes
+        if operators.lookup(node.operator).style is Style.VIEW
+    }
+    computing = [node for node in graph.nodes if node.outputs[0] not in views]
+    return replace(graph, nodes=tuple(_with_views([computing[at] for at in order], views)))
+
+
+def _with_views(nodes: Iterable[Node], views: dict[int, Node]) -> Iterator[Node]:
+    """Yield nodes, each after the views that it uses; last, views that nothing uses."""
+    left = dict(views)
+    for node in nodes:
+        for value in node.inputs:
+            yield from _chain(value, left)
+        yield node
+    for value in views:
+        yield from _chain(value, left)
+
+
+def _chain(value: int, left: dict[int, Node]) -> list[Node]:
+    """Return the views that a value is seen through, that of an operation's result first."""
+    found: list[Node] = []
+    while value in left:
+        found.append(left.pop(value))
+        value = found[-1].inputs[0]
+    return found[::-1]

@@ -1,0 +1,104 @@
+"""What every schedule costs, whatever the order of the operations: no prices, no solver.
+
+**Claim.** Every legal schedule of an instance, in any order that its predecessors allow (R8), costs
+at least what :func:`any_order_bound` returns (PROBLEM.md, section 5).
+
+**Proof.** Where predecessors name all that the accesses of a tensor must wait for (read after write,
+write after read or write), as in every instance that was lowered, each operation reads the same
+contents of it in any order: so the same writes are live afterwards, and what is in DRAM at the
+start is read before it is overwritten, or never. Of other, *loose*, tensors less is known: one that
+is read by some operation and written by none enters, and the last contents leave if they are kept.
+
+* *Once in, once out.* What is in DRAM and read before anything overwrites it enters once at least,
+  by loads and streams (R2, R3). Final contents that are kept leave once at least (R4, R5, R7).
+* *What does not fit.* Of the operands that an operation reads, and the results that are live after
+  it, at most the room beside its scratch is resident (R1); each other byte crosses the channel in
+  its step, once at least (R3, R4).
+
+Operations take turns on the engine, transfers on the channel: with ``c`` the least cycles of an
+operation's modes, ``f`` its bytes that do not fit, and ``beta`` the bytes per cycle, steps take at
+least ``max(c, f / beta)`` by R6, and all of them at least the bytes that enter and leave over
+``beta``. On a duplex machine ``f`` may be shared by both channels, and of what enters and leaves
+the larger part counts. A replay has no steps: it takes at least the sum of ``c``, and the bytes
+over ``beta``. What bypasses the scratchpad is counted apart, as in :mod:`spmopt.verifier.bound`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from spmopt.core.bypass import without_bypass
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+
+
+def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
+    """Return what every legal schedule costs in any order, exact, in units of the objective."""
+    loose = _loose(instance)
+    remainder = without_bypass(instance)
+    machine, line = remainder.instance.machine, relaxed_timeline(remainder.instance)
+    into, out = _once(line, loose)
+    room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
+    forced = _not_fitting(line, room, loose)
+    all_forced = sum(forced)
+    beta = machine.bytes_per_cycle
+    channels = 2 if machine.duplex else 1
+    moved = Fraction(max(into, out) if machine.duplex else into + out)
+    transfers = max(moved, Fraction(all_forced, channels)) / beta
+    if objective.replayed:
+        computing = Fraction(sum(line.compute_cycles.tolist()))
+    else:
+        each = zip(line.compute_cycles.tolist(), forced, strict=True)
+        computing = sum((max(Fraction(c), f / (channels * beta)) for c, f in each), Fraction())
+    in_byte, out_byte = objective.dram_in_byte, objective.dram_out_byte
+    transferred = max(in_byte * into + out_byte * out, min(in_byte, out_byte) * all_forced)
+    of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    bypassed = None if loose[list(instance.bypassing)].any() else remainder.streams
+    return (
+        objective.cycle * max(computing, transfers)
+        + transferred
+        + objective.of_modes(*(sum(column.tolist()) for column in of_modes))
+        + (Fraction() if bypassed is None else bypassed.value(objective))
+    )
+
+
+def _loose(instance: Instance) -> Bools:
+    """Return (m,) tensors of which an access may come before one that it must wait for."""
+    found = np.zeros(len(instance.tensors), bool)
+    last_write: dict[int, int] = {}
+    readers: dict[int, list[int]] = {}
+    for index, operation in enumerate(instance.operations):
+        before = set(operation.predecessors)
+        for tensor in {*operation.reads, *operation.writes}:
+            awaited = [last_write[tensor]] if tensor in last_write else []
+            awaited += readers.get(tensor, []) if tensor in operation.writes else []
+            found[tensor] |= not before.issuperset(awaited)
+        for tensor in operation.reads:
+            readers.setdefault(tensor, []).append(index)
+        for tensor in operation.writes:
+            last_write[tensor], readers[tensor] = index, []
+    return found
+
+
+def _once(line: Timeline, loose: Bools) -> tuple[int, int]:
+    """Return bytes that enter and leave once at least."""
+    read, written = np.zeros((2, line.size_bytes.size), bool)
+    read[line.tensor[line.kind != int(Access.WRITE)]] = True
+    written[line.tensor[line.kind != int(Access.READ)]] = True
+    enters = line.in_dram & read & np.where(loose, ~written, line.live_before)
+    sizes = line.size_bytes
+    return sum(sizes[enters].tolist()), sum(sizes[written & line.keep].tolist())
+
+
+def _not_fitting(line: Timeline, room: Ints, loose: Bools) -> list[int]:
+    """Return, of each step, the bytes of its operands that cannot be resident."""
+    needed = (line.kind != int(Access.WRITE)) | (line.live_after & ~loose[line.tensor])
+    steps, sizes = line.step[needed].tolist(), line.size_bytes[line.tensor[needed]].tolist()
+    found = [0] * line.compute_cycles.size
+    for step, size in zip(steps, sizes, strict=True):
+        found[step] += size
+    return [max(total - left, 0) for total, left in zip(found, room.tolist(), strict=True)]

@@ -1,0 +1,96 @@
+"""What any order costs at least: by hand, and never above a legal schedule of some order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective, energy_objective
+from spmopt.core.order import dependences
+from spmopt.verifier import verify
+from spmopt.verifier.any_order import any_order_bound
+from tests.brute_force import optimum
+from tests.strategies import random_instance
+from tests.tiny import Op, tiny
+from tests.verifier.random_plans import random_schedule
+
+
+def objectives(instance: Instance) -> tuple[Objective, ...]:
+    """Each by itself, and a mixture with different prices of bytes in and out."""
+    mixed = Objective(
+        name="mixed",
+        unit="",
+        cycle=Fraction(2, 3),
+        dram_in_byte=Fraction(1, 7),
+        dram_out_byte=Fraction(3, 5),
+        mac=Fraction(1, 11),
+    )
+    return (MAKESPAN, TRAFFIC, REPLAY, energy_objective(instance.machine), mixed)
+
+
+def complete(instance: Instance) -> Instance:
+    """The instance with all that its accesses must wait for as predecessors."""
+    before = dependences(instance)
+    operations = tuple(
+        replace(operation, predecessors=tuple(sorted(each)))
+        for operation, each in zip(instance.operations, before, strict=True)
+    )
+    return replace(instance, operations=operations)
+
+
+@settings(max_examples=400, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), whole=st.booleans(), duplex=st.booleans())
+def test_no_legal_schedule_of_any_order_costs_less(seed: int, whole: bool, duplex: bool) -> None:
+    features = {"max_operations": 7, "max_modes": 2, "duplex": duplex, "setup": True}
+    instance, schedule = random_schedule(seed, free_order=True, **features)
+    report = verify(instance, schedule)
+    assert report.totals is not None
+    if whole and verify(complete(instance), schedule).totals is None:
+        return  # its order is none of the complete instance
+    on = complete(instance) if whole else instance
+    for objective in objectives(instance):
+        assert any_order_bound(on, objective) <= report.totals.value(objective)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_at_most_the_optimum(seed: int) -> None:
+    instance = complete(random_instance(seed, max_operations=3, max_tensors=3, max_tensor_pages=2))
+    for objective in (MAKESPAN, TRAFFIC):
+        best = optimum(instance, objective)
+        assert best is not None
+        assert any_order_bound(instance, objective) <= best.value
+
+
+def test_by_hand() -> None:
+    """8 bytes of scratchpad, a byte a cycle: w and x enter, y leaves; z is dropped."""
+    listed = tiny(
+        {"w": (4, "in"), "x": (12, "in"), "y": (6, "keep"), "z": (2, "")},
+        [
+            Op(reads="w x", writes="z", cycles=3),
+            Op(reads="z w", writes="y", cycles=30),
+        ],
+        spm=8,
+    )
+    instance = complete(listed)
+    assert any_order_bound(instance, TRAFFIC) == 4 + 12 + 6
+    # Of 4 + 12 + 2 bytes 10 cannot be resident in the first step, of 2 + 4 + 6 in the second 4.
+    assert any_order_bound(instance, MAKESPAN) == 10 + 30
+    # The replay has no steps: it computes for 33 cycles.
+    assert any_order_bound(instance, REPLAY) == 33
+
+
+def test_a_loose_tensor_may_be_overwritten_first() -> None:
+    """As nothing says that the reader waits, nothing says that it reads what is in DRAM."""
+    tensors = {"t": (8, "in"), "y": (4, "keep")}
+    operations = [Op(reads="t", writes="y"), Op(writes="t")]
+    fixed = complete(tiny(tensors, operations, spm=16))
+    assert any_order_bound(fixed, TRAFFIC) == 8 + 4
+    free = replace(
+        fixed, operations=tuple(replace(each, predecessors=()) for each in fixed.operations)
+    )
+    assert any_order_bound(free, TRAFFIC) == 4

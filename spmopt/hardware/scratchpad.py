@@ -172,6 +172,6 @@ def disagreement(sources: Iterable[str]) -> str | None:
     if not all(any(source.startswith(name) for source in known) for name in _APART):
         return None
     return (
-        "technologies of two sources, DeepNVM++ (deepnvm-*, relaxed-stt) and NVSim (nvsim-*): they "
-        "disagree on leakage by about two orders of magnitude; compare within one source only"
+        "technologies of two sources, DeepNVM++ (deepnvm-*, relaxed-stt, scaled-*) and NVSim (nvsim-*): "
+        "they disagree on leakage by about two orders of magnitude; compare within one source only"
     )

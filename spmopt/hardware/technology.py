@@ -9,7 +9,7 @@ from functools import cached_property
 from math import isfinite
 
 from spmopt.core.errors import InputError
-from spmopt.hardware.fit import Fit, fit
+from spmopt.hardware.fit import Fit, fit, through
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +126,7 @@ class Interpolation(StrEnum):
 
     NOTHING = "nothing"
     FIT = "fit"
+    POWER = "power"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +141,8 @@ class Technology:
         Bytes that one access reads or writes: latency and energy are of so many.
     between
         With ``nothing`` the points are exact, and there are no others; with ``fit`` all figures
-        are of the fitted curves, at the points too, so that none falls with the capacity.
+        are of the fitted curves, at the points too, so that none falls with the capacity; with
+        ``power`` they are of the power law through two points.
     points
         By capacity, and of one capacity by their energy-delay-area product: configurations, of
         which the first is what there is of the capacity (algorithm 1 of DeepNVM++).
@@ -170,7 +172,7 @@ class Technology:
                 )
             known.add(key)
         object.__setattr__(self, "points", points)
-        if self.between is Interpolation.FIT:
+        if self.has_fit:
             try:
                 _ = self.fits
             except InputError as error:
@@ -184,7 +186,7 @@ class Technology:
     @property
     def has_fit(self) -> bool:
         """Whether there are figures of other capacities than those of the points."""
-        return self.between is Interpolation.FIT
+        return self.between is not Interpolation.NOTHING
 
     @property
     def most_bytes(self) -> int:
@@ -202,9 +204,10 @@ class Technology:
 
     @cached_property
     def fits(self) -> Mapping[str, Fit]:
-        """The fit of each of ``FIGURES``; raises :class:`InputError` below three points."""
+        """The fit of each of ``FIGURES``; raises :class:`InputError` with too few points."""
+        find = through if self.between is Interpolation.POWER else fit
         return {
-            name: fit(self.capacities_bytes, [getattr(point, name) for point in self.best])
+            name: find(self.capacities_bytes, [getattr(point, name) for point in self.best])
             for name in FIGURES
         }
 

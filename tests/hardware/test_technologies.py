@@ -62,7 +62,7 @@ WRONG = {
     'cell = "SRAM"\n': ("", "cell is missing; add it"),
     'access = "64B"': ('access = "0B"', "access '0B': must be greater than 0"),
     "access = ": ("acess = ", "no technology setting called 'acess'; did you mean access"),
-    '"nothing"': ('"line"', "between = 'line': must be nothing or fit"),
+    '"nothing"': ('"line"', "between = 'line': must be nothing or fit or power"),
     'read_latency = "500ps"\n': ("", "point 1: read_latency is missing; add it"),
     "read_energy = ": ("energy = ", "point 1: no setting of a point called 'energy'"),
     '"1.5ns"': ('"-1.5ns"', "point 1: write_latency '-1.5ns': must be greater than 0"),
@@ -101,6 +101,7 @@ def test_errors_name_file_and_field_in_one_line(tmp_path: Path, old: str) -> Non
             HEAD.format("fit") + POINT.format(1) + POINT.format(2),
             "mine: a fit needs at least 3 points, there are 2",
         ),
+        (HEAD.format("power") + POINT.format(1), "mine: a power law needs 2 points, there are 1"),
     ],
 )
 def test_points_must_make_a_technology(tmp_path: Path, text: str, complaint: str) -> None:
@@ -118,6 +119,9 @@ def test_every_technology_says_where_it_is_from() -> None:
         "nvsim-sram",
         "nvsim-stt",
         "relaxed-stt",
+        "scaled-sot",
+        "scaled-sram",
+        "scaled-stt",
     ]
     for each in found:
         origin = "NVSim, 22 nm" if each.name.startswith("nvsim") else "DeepNVM++, table II"
@@ -126,6 +130,9 @@ def test_every_technology_says_where_it_is_from() -> None:
     assert [each.name for each in found if "assumed" in each.source] == [
         "nvsim-sot",
         "relaxed-stt",
+        "scaled-sot",
+        "scaled-sram",
+        "scaled-stt",
     ]
 
 

@@ -117,7 +117,7 @@ def derived(anchor: str) -> dict[str, Technology]:
     }
     for name, (paper, get) in wanted.items():
         of = partial(_with_sram, found, (base, last), name, get)
-        last = replace(last, **{name: solved(of, paper, getattr(base, name))})
+        last = _changed(last, name, solved(of, paper, getattr(base, name)))
     return {"sram": scaled("sram", (base, last)), **found}
 
 
@@ -130,8 +130,14 @@ def _with_sram(
 ) -> float:
     """Return what ``get`` finds where SRAM's last point has a value for one figure."""
     base, last = points
-    sram = scaled("sram", (base, replace(last, **{name: value})))
+    sram = scaled("sram", (base, _changed(last, name, value)))
     return get(counted({"sram": sram, **found}))
+
+
+def _changed(point: Point, name: str, value: float) -> Point:
+    """Return a point with another value of one figure."""
+    figures: dict[str, Any] = {name: value}
+    return replace(point, **figures)
 
 
 def area(role: str, rows: pd.DataFrame) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.fit import Fit, fit, through
@@ -143,6 +143,8 @@ class Technology:
         With ``nothing`` the points are exact, and there are no others; with ``fit`` all figures
         are of the fitted curves, at the points too, so that none falls with the capacity; with
         ``power`` they are of the power law through two points.
+    retention_ns
+        How long contents last since they were written; None: as long as anybody needs.
     points
         By capacity, and of one capacity by their energy-delay-area product: configurations, of
         which the first is what there is of the capacity (algorithm 1 of DeepNVM++).
@@ -154,9 +156,12 @@ class Technology:
     access_bytes: int
     between: Interpolation
     points: tuple[Point, ...]
+    retention_ns: float | None = None
 
     def __post_init__(self) -> None:
         where = f"technology {self.name}"
+        if self.retention_ns is not None and not 0 < self.retention_ns < inf:
+            raise InputError(f"{where}: retention must be greater than 0, is {self.retention_ns}")
         if self.access_bytes < 1:
             raise InputError(f"{where}: access_bytes must be at least 1, is {self.access_bytes}")
         if not self.points:

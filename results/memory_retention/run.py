@@ -28,8 +28,9 @@ SAVED = 0.5  # of energy and latency of a relaxed write: as in the technology re
 LIMITS_MS = (0.1, 1.0, 10.0, 100.0)
 LASTS = "all contents last"
 FREE = "both relaxed, lasting"
-KEPT = tuple(f"one relaxed, {limit:g} ms" for limit in LIMITS_MS)
-DESIGNS = (LASTS, *KEPT, FREE)
+FIRST = {f"relaxed first, {limit:g} ms": limit for limit in LIMITS_MS}
+SECOND = {f"relaxed second, {limit:g} ms": limit for limit in LIMITS_MS}
+DESIGNS = (LASTS, *FIRST, *SECOND, FREE)
 ENERGIES = ("spm_read_j", "spm_write_j", "leakage_j", "dram_j", "mac_j")
 
 
@@ -58,12 +59,15 @@ def relaxed(limit_ms: float | None) -> Technology:
 
 
 def banks(design: str) -> list[BankOf]:
-    """Return two banks of one size; the relaxed one is first, where streams pass by."""
-    plain = load_technology(TECHNOLOGY)
-    limits = dict(zip(KEPT, LIMITS_MS, strict=True))
-    pair = {LASTS: (plain, plain), FREE: (relaxed(None), relaxed(None))}.get(design)
-    first, second = pair or (relaxed(limits[design]), plain)
-    return [BankOf(spm_bytes=BANK_BYTES, technology=each) for each in (first, second)]
+    """Return two banks of one size; streams pass by the first, and are not kept."""
+    plain, lasting = load_technology(TECHNOLOGY), relaxed(None)
+    pairs = {
+        LASTS: (plain, plain),
+        FREE: (lasting, lasting),
+        **{name: (relaxed(limit), plain) for name, limit in FIRST.items()},
+        **{name: (plain, relaxed(limit)) for name, limit in SECOND.items()},
+    }
+    return [BankOf(spm_bytes=BANK_BYTES, technology=each) for each in pairs[design]]
 
 
 def scheduled(case: RetentionCase) -> list[Row]:
@@ -86,8 +90,10 @@ def scheduled(case: RetentionCase) -> list[Row]:
             "time_s": found.time_s,
             **{name: getattr(found, name) for name in ENERGIES},
             "dram_bytes": totals.traffic_bytes,
-            "first_bytes": written[0],
-            "second_bytes": written[1],
+            "written_bytes": sum(written),
+            "relaxed_bytes": {LASTS: 0.0, FREE: sum(written)}.get(
+                case.design, written[case.design in SECOND]
+            ),
             "moved_bytes": totals.moved_bytes,
             "status": str(result.status),
             **{
@@ -116,13 +122,13 @@ def write_energy_saved(design: str, rows: pd.DataFrame) -> float:
     return float(1 / against(rows, design, "spm_write_j").mean())
 
 
+# The factor of a write is put in: what follows is how many writes have it.
 CLAIMS = [
     PaperFigure(
         f"write energy, times less (over 2): {design}",
         2.0,
         partial(write_energy_saved, design),
-        is_input=design == FREE,
-        why="some of what is written must last, or is loaded again",
+        is_input=True,
     )
     for design in DESIGNS[1:]
 ]
@@ -143,14 +149,14 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for design in DESIGNS:
         own = rows[rows.design == design]
-        first = own.first_bytes / (own.first_bytes + own.second_bytes)
+        shared = (own.relaxed_bytes / own.written_bytes).mean()
         ratios = [
             against(rows, design, column).mean()
             for column in ("spm_write_j", "spm_j", "system_j", "dram_bytes", "time_s")
         ]
         over = (own.value / own.bound - 1).max()
-        lines.append([design, in_percent(first.mean()), *map(change, ratios), percent(over)])
-    heads = ["design", "written in the first bank, %", "write energy", "energy of the scratchpad"]
+        lines.append([design, in_percent(shared), *map(change, ratios), percent(over)])
+    heads = ["design", "written relaxed, %", "write energy", "energy of the scratchpad"]
     return tabulated(
         [*heads, "system energy", "DRAM traffic", "time", "gap to the bound, at most"], lines
     )
@@ -185,7 +191,7 @@ STUDY = Study(
         for network in NETWORKS
         for design in DESIGNS
     },
-    quick=RetentionCase("squeezenet", KEPT[1], batch=1),
+    quick=RetentionCase("squeezenet", "relaxed second, 1 ms", batch=1),
     work=scheduled,
     tables=tables,
 )

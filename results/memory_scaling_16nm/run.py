@@ -11,8 +11,8 @@ import pandas as pd
 from results.memory_scaling import run as nvsim
 from results.memory_scaling_16nm.curves import ANCHOR, LAST, SIZES, counted, derived
 from results.shared import memory
-from results.shared.common import MB, Tables, tabulated
-from results.shared.memory import RIVALS, TITLES
+from results.shared.common import MB, Tables, tabulated, texts
+from results.shared.memory import EQUAL, READINGS, RIVALS, TITLES
 from spmopt.hardware.technology import FIGURES
 
 ROLES = ("sram", *RIVALS)
@@ -222,11 +222,31 @@ def of_curves(recorded: Mapping[str, float]) -> Tables:
     }
 
 
+def training(rows: pd.DataFrame, reading: str, column: str) -> pd.Series:
+    """Return how many times less STT-MRAM takes in training, mean of networks, by capacity."""
+    own = memory.optimal(memory.measures(rows), reading)
+    return 1 / nvsim.means(own[own.training], "stt", column)
+
+
+def by_training(rows: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate what STT-MRAM saves in training; in equal time no more than leakage power."""
+    shown = {"leakage power": training(rows, EQUAL, "leakage_j")}
+    for reading in READINGS:
+        shown[f"scratchpad, {reading}"] = training(rows, reading, "energy")
+        shown[f"system, {reading}"] = training(rows, reading, "system")
+    return texts(pd.DataFrame(shown), "{:.2f}").rename(index=nvsim.named).rename_axis("capacity")
+
+
 def tables(rows: pd.DataFrame) -> Tables:
     """Tabulate claims in every reading, what curves predict, then means by capacity."""
     found = dict(nvsim.tables(rows, CLAIMS))
     first = "Figures of the paper"
-    return {first: found.pop(first), **of_curves(rows.attrs["figures"]), **found}
+    return {
+        first: found.pop(first),
+        **of_curves(rows.attrs["figures"]),
+        "Training: STT-MRAM, times less than SRAM of the same capacity": by_training(rows),
+        **found,
+    }
 
 
 STUDY = replace(

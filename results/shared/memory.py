@@ -395,7 +395,8 @@ class PaperFigure:
         limit = self.within(value)
         if limit is None:
             return f"missed: {self.why or 'not explained'}"
-        return f"met, within {limit} {'points' if self.is_percent else '%'}"
+        unit = ("point" if limit == 1 else "points") if self.is_percent else "%"
+        return f"met, within {limit} {unit}"
 
     def cell(self, value: float) -> str:
         """Return a figure, bold with its deviation from 5 points or 20 % on."""

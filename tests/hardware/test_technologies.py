@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InputError
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.scratchpad import BankOf, with_banks, with_technology
 from spmopt.hardware.technologies import load_technology, names
 from spmopt.hardware.technology import Interpolation, Point, Technology
 
@@ -55,6 +57,21 @@ def test_a_file_may_ask_for_a_fit(tmp_path: Path) -> None:
     technology = load(tmp_path, text)
     assert technology.capacities_bytes == (2**20, 2**21, 2**22)
     assert technology.at(3 * 2**20).point.area_mm2 == pytest.approx(0.25)
+
+
+def test_contents_may_last_for_some_time_only(tmp_path: Path) -> None:
+    text = GOOD.replace("between", 'retention = "1.5us"\nbetween', 1)
+    technology = load(tmp_path, text)
+    assert technology.retention_ns == 1500
+    size = technology.capacities_bytes[0]
+    plain = load_machine("gtx1080ti")
+    machine = with_banks(plain, [BankOf(spm_bytes=size, technology=technology)])
+    assert machine.banks[0].retention_ns == 1500
+    assert machine.retention_cycles == (1500 * machine.clock_hz // 10**9,)
+    with pytest.raises(InputError, match="for some time only, which is modeled of banks"):
+        with_technology(replace(plain, spm_bytes=size), technology)
+    with pytest.raises(InputError, match="retention '0ms': must be greater than 0"):
+        load(tmp_path, text.replace("1.5us", "0ms"))
 
 
 WRONG = {

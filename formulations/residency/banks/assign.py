@@ -152,7 +152,7 @@ class _Model:
     def bar(
         self, retention: Retention, step_cycles: Floats, found: Assignment | None = None
     ) -> bool:
-        """Bar pages and scratch from banks that forget them in so long steps (A6).
+        """(A6) Bar pages and scratch from banks that forget them in so long steps.
 
         Returns whether ``found`` has some of these.
         """

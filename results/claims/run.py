@@ -78,7 +78,7 @@ def bounds() -> Iterable[Part]:
             search = SolveOptions(
                 objective=objective,
                 tolerance=5e-3 if slow else 1e-3,
-                time_limit_s=90.0 if slow else 60.0,
+                time_limit_s=240.0 if slow else 60.0,
             )
             yield part, case(network, at, TEXT, throughput=rate), ("fluid",), search
 

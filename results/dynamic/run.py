@@ -61,7 +61,7 @@ def own(kind: str) -> Iterable[Part]:
 
 def pieces(kind: str) -> Iterable[Part]:
     """Declare the same in pieces, at one batch size and one capacity."""
-    search = SolveOptions(objective=kind, time_limit_s=10.0)
+    search = SolveOptions(objective=kind, time_limit_s=30.0)
     for name, training in product(OWN, STEPS):
         yield f"{kind} in pieces", case(GPU, name, training, 4, 24 * MB), ("pieces",), search
 

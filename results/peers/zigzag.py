@@ -136,14 +136,18 @@ def on_chip(solution: spmopt.Solution, layers: Mapping[str, Any]) -> dict[str, s
     return found
 
 
+def other(case: Case) -> Figures:
+    """Return what was recorded, without what was said of another schedule."""
+    return {k: v for k, v in load(case.name).shown.items() if k != "asked"}
+
+
 def lines(python: str | None) -> list[BenchLine]:
     """List cases, each with all that may be counted; ZigZag is asked once for each."""
     found = []
     for case in CASES:
-        instances = (*COUNTED,) if case.machine == "tpu_like" else ("", "all")
-        for counted in instances:
-            parts = {"peer": partial(peer, case, None if counted else python)}
-            parts[""] = partial(ours, case, counted)
-            cells = ("ZigZag", f"{NETWORKS[case.network]}, {case.machine}", COUNTED[counted])
+        for counted, title in COUNTED.items():
+            first = partial(other, case) if counted else partial(peer, case, python)
+            parts = {"peer": first, "": partial(ours, case, counted)}
+            cells = ("ZigZag", f"{NETWORKS[case.network]}, {case.machine}", title)
             found.append(BenchLine(cells, parts))
     return found

@@ -19,6 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 import spmopt
+from formulations.solver import apart_worker
 from results.peers.cases import Recorded, figures_of, keep, load, today
 from results.shared.bench import BenchLine, Figures
 from spmopt.core.machine import Machine
@@ -28,6 +29,7 @@ from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
 
 MACHINE = Path(__file__).with_name("soma.toml")
+OPERATORS = Path(__file__).with_name("soma_operators.toml")
 BLOCKS = ((3, 64, 56), (4, 128, 28), (6, 256, 14), (3, 512, 7))  # how many, channels, width
 UNITS, CHANNELS, FILTERS = 4, 16, 32  # units a side, multipliers of one
 SEED = 849779186  # that of the example in its README
@@ -37,7 +39,10 @@ Cover = tuple[tuple[int, int, int], ...]
 
 
 def network(batch: int) -> spmopt.Graph:
-    """Build ResNet-50 as SoMa has it: rectifiers and normalization are no layers."""
+    """Build ResNet-50 as SoMa has it, within :func:`counted`.
+
+    Rectifiers and normalization are no layers; sums count two operations an element.
+    """
     net = NetworkBuilder("resnet50")
     x = net.conv("conv1", net.image(batch, 224), 64, 7, stride=2, pad=3)
     x = net.max_pool("pool1", x, 3, 2, pad=1)
@@ -49,7 +54,7 @@ def network(batch: int) -> spmopt.Graph:
             inner = net.conv(f"{name}_c", inner, 4 * width, 1)
             if block == 0:
                 x = net.conv(f"conv_{stage}_br", x, 4 * width, 1, stride=stride)
-            x = net.layer("Add", f"{name}_res", x, inner)
+            x = net.layer("soma.Sum", f"{name}_res", x, inner)
     return net.finish([net.linear("fc", net.global_pool("pool5", x), 1000, bias=False)])
 
 
@@ -107,9 +112,19 @@ def soma_cycles(
 
 @contextmanager
 def counted() -> Iterator[None]:
-    """Lower, cut and verify with SoMa's count of cycles."""
-    with patch("spmopt.graph.lower.compute_cycles", soma_cycles):
+    """Lower, cut and verify with SoMa's count of cycles, here and in processes of solvers."""
+    spmopt.register_operators(OPERATORS)
+    with (
+        patch("spmopt.graph.lower.compute_cycles", soma_cycles),
+        patch("formulations.solver.apart._SERVE", f"from {__name__} import serve; serve()"),
+    ):
         yield
+
+
+def serve() -> None:
+    """Serve calls of :mod:`formulations.solver.apart` with SoMa's count of cycles."""
+    with counted():
+        apart_worker.main()
 
 
 def peer(batch: int, spm_mib: int, program: str | None) -> Figures:

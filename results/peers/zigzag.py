@@ -46,7 +46,7 @@ NETWORKS = {
     "resnet18.onnx": "ResNet-18",
     "mobilenetv2.onnx": "MobileNetV2",
 }
-CASES = (Case("light_squeezenet.onnx", "tpu_like"),)
+CASES = tuple(Case(network, "tpu_like") for network in ("light_squeezenet.onnx", "resnet18.onnx"))
 COUNTED = {
     "": "as ZigZag counts",
     "all": "with what ZigZag leaves out",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 from math import ceil
 
@@ -37,6 +38,16 @@ def test_only_known_peers_are_asked() -> None:
     for command in ("nobody=python3", "zigzag", "zigzag="):
         with pytest.raises(InputError, match="write NAME=PROGRAM"):
             programs(command)
+
+
+def test_a_peer_that_fails_says_why() -> None:
+    with pytest.raises(InputError, match="no-such-program cannot be run"):
+        cases.ask(["no-such-program"])
+    with pytest.raises(InputError, match="ValueError: why"):
+        cases.ask([sys.executable, "-c", "raise ValueError('why')"])
+    assert cases.ask([sys.executable, "-c", "print('noise'); print('{\"figure\": 1}')"]) == {
+        "figure": 1
+    }
 
 
 def test_zigzag_cycles_are_those_of_its_layers() -> None:

@@ -41,6 +41,7 @@ CLAIMS = [
         paper,
         partial(extreme, end, training, role),
         is_less=True,
+        why="reads weigh more here than in its profile: met with blocks of 256, below",
     )
     for (training, role), papers in PAPER.items()
     for word, end, paper in zip(("least", "most"), ("min", "max"), papers, strict=True)

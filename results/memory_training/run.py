@@ -10,7 +10,17 @@ from matplotlib.figure import Figure
 
 from results.shared import memory
 from results.shared.common import MB, Tables, in_percent, tabulated
-from results.shared.memory import BANKS, SERIAL, TITLES, PaperFigure, best, less, more, relative
+from results.shared.memory import (
+    BANKS,
+    EQUAL,
+    SERIAL,
+    TITLES,
+    PaperFigure,
+    best,
+    less,
+    more,
+    relative,
+)
 from results.shared.plots import bar_panels
 
 SIZES = {3 * MB: "same capacity", 7 * MB: "same area"}  # of STT-MRAM, beside 3 MB of SRAM
@@ -41,13 +51,20 @@ CLAIMS = [
             15.0,
             partial(at_best, size, column),
             is_less=True,
+            why="table II allows no such factor, whatever is counted (What table II allows, below)",
         )
         for size, title in SIZES.items()
         for what, column in (("system energy", "system"), ("energy of the scratchpad", "energy"))
     ),
-    PaperFigure("density, times SRAM's (3 to 4)", 3.0, DENSITY, is_input=True),
+    PaperFigure(
+        "density, times SRAM's (3 to 4)",
+        3.0,
+        DENSITY,
+        why="table II has whole memories; of cells alone its table I has SRAM's 2.9 times as dense",
+    ),
     PaperFigure(WRITES, 2.0, RELAXED, is_less=True, is_input=True),
 ]
+PARTS = {"read": "read_j", "write": "write_j", "leakage": "leakage_w"}
 SHOWN = {"system energy": "system", "scratchpad": "energy", "time": "delay"}
 SAVED = {
     "write energy": "spm_write_j",
@@ -67,17 +84,43 @@ def ratios(rows: pd.DataFrame, column: str) -> dict[str, pd.Series]:
     }
 
 
+def allowed(rows: pd.DataFrame, size: int, role: str) -> pd.Series:
+    """Return how many times less a byte read, one written and a second of leakage take.
+
+    No mix of them, in the same time or in more, can save more than the largest; nor can what else
+    there is, as DRAM and arithmetic, if it takes the same.
+    """
+    own = at(rows, size)
+    per = own.assign(
+        read_j=own.spm_read_j / own.read_bytes,
+        write_j=own.spm_write_j / own.write_bytes,
+        leakage_w=own.leakage_j / own.time_s,
+    )
+    return pd.Series({part: less(relative(per, role, column)) for part, column in PARTS.items()})
+
+
+def ceilings(rows: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate what parts of a scratchpad's energy, and so all of it, can fall by."""
+    own = memory.optimal(rows, EQUAL)
+    lines = [
+        [f"{TITLES[role]}, {size // MB} MB", *map("{:.2f}".format, [*parts, parts.max()])]
+        for size in SIZES
+        for role in ("stt", "relaxed")
+        for parts in [allowed(own, size, role)]
+    ]
+    return tabulated(["scratchpad", *PARTS, "at most"], lines)
+
+
 def tables(rows: pd.DataFrame) -> Tables:
-    """Tabulate claims in every reading, then networks, then what relaxed writes save."""
+    """Tabulate claims, what bounds them, networks in every reading, what relaxed writes save."""
     rows, saved = memory.measures(rows), []
-    found = {"Figures of the paper": memory.beside_paper(rows, CLAIMS)}
+    found = {
+        "Figures of the paper": memory.beside_paper(rows, CLAIMS),
+        "What table II allows, times less than 3 MB of SRAM": ceilings(rows),
+    }
     for reading in rows.reading.unique():
         own, shown = memory.optimal(rows, reading), dict[str, pd.Series]()
-        for what, column in (
-            ("system energy", "system"),
-            ("scratchpad", "energy"),
-            ("time", "delay"),
-        ):
+        for what, column in SHOWN.items():
             shown |= {f"{what}, {name}": of for name, of in ratios(own, column).items()}
         found[f"In terms of 3 MB of SRAM, {reading}, page"] = memory.by_workload(shown, "workload")
         for size, name in SIZES.items():

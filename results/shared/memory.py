@@ -335,6 +335,11 @@ def share(rows: pd.DataFrame, part: str, whole: str, role: str = "sram") -> floa
     return float((own[part] / own[whole]).mean())
 
 
+LIMITS = (5, 10, 20)
+"""Deviations that a figure is met within, in percent; :data:`POINTS` those of percentages."""
+POINTS = (1, 2, 5)
+
+
 @dataclass(frozen=True)
 class PaperFigure:
     """A figure of a paper.
@@ -348,6 +353,8 @@ class PaperFigure:
         The same figure of rows of one reading and scheduler.
     is_input
         Whether it is what the rows were made with, so that it is met by itself.
+    why
+        What explains it where it is not met; without, it is not explained.
     """
 
     text: str
@@ -356,6 +363,40 @@ class PaperFigure:
     is_percent: bool = False
     is_less: bool = False
     is_input: bool = False
+    why: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can be met or missed: a figure of the paper that nothing here is made of."""
+        return self.paper is not None and not self.is_input
+
+    def off(self, value: float) -> float:
+        """Return the deviation from the paper, in points or as a part of one."""
+        assert self.paper is not None
+        return value - self.paper if self.is_percent else value / self.paper - 1
+
+    def deviation(self, value: float) -> str:
+        """Return the deviation from the paper."""
+        if self.paper is None:
+            return "-"
+        off = self.off(value)
+        return f"{signed(off)} points" if self.is_percent else f"{signed(100 * off)} %"
+
+    def within(self, value: float) -> int | None:
+        """Return the least of :data:`LIMITS` that the deviation is within; None if missed."""
+        off, limits = abs(self.off(value)), POINTS if self.is_percent else LIMITS
+        scale = 1 if self.is_percent else 100
+        return next((limit for limit in limits if round(scale * off, 9) <= limit), None)
+
+    def verdict(self, value: float) -> str:
+        """Return whether it is met, and within what, or what explains that it is not."""
+        if self.is_input or self.paper is None:
+            return "input" if self.is_input else "-"
+        limit = self.within(value)
+        if limit is None:
+            return f"missed: {self.why or 'not explained'}"
+        unit = ("point" if limit == 1 else "points") if self.is_percent else "%"
+        return f"met, within {limit} {unit}"
 
     def cell(self, value: float) -> str:
         """Return a figure, bold with its deviation from 5 points or 20 % on."""
@@ -363,17 +404,17 @@ class PaperFigure:
             return f"{value:.1f}" if self.is_percent else f"{value:.2f}"
         if self.is_percent:
             return points(value, self.paper)
-        off = value / self.paper - 1
         is_more = self.is_less and round(1 / value, 2) > 1
         text = f"{1 / value:.2f} times more" if is_more else f"{value:.2f}"
-        return text if abs(off) <= 0.2 else f"**{text}** ({signed(100 * off)} %)"
+        met = self.within(value) is not None
+        return text if met else f"**{text}** ({signed(100 * self.off(value))} %)"
 
 
 def both(
     text: str,
     paper: Sequence[float | None],
     found: Callable[[str, pd.DataFrame], float],
-    **kind: bool,
+    **kind: Any,
 ) -> list[PaperFigure]:
     """Return the same figure of STT-MRAM and of SOT-MRAM; ``found`` is by role and rows."""
     return [
@@ -390,7 +431,10 @@ def factor(
 
 
 def beside_paper(rows: pd.DataFrame, figures: Sequence[PaperFigure]) -> pd.DataFrame:
-    """Tabulate figures of the paper by line, readings and schedulers by column."""
+    """Tabulate figures of the paper by line, readings and schedulers by column, then verdicts.
+
+    Deviation and verdict are of optimal schedules, counted as the paper counts.
+    """
     titles = [f"{each.text} (input)" if each.is_input else each.text for each in figures]
     table = pd.DataFrame(index=pd.Index(titles, name="figure"))
     table["paper"] = [
@@ -399,16 +443,16 @@ def beside_paper(rows: pd.DataFrame, figures: Sequence[PaperFigure]) -> pd.DataF
     ]
     for (reading, scheduler), own in rows.groupby(["reading", "scheduler"], sort=False):
         table[f"{reading}: {scheduler}"] = [each.cell(each.found(own)) for each in figures]
+    own = optimal(rows, SERIAL)
+    table[f"deviation, {SERIAL}: {OPTIMAL}"] = [each.deviation(each.found(own)) for each in figures]
+    table["verdict"] = [each.verdict(each.found(own)) for each in figures]
     return table
 
 
 def missed(rows: pd.DataFrame, figures: Sequence[PaperFigure]) -> list[str]:
     """List figures that optimal schedules, counted as the paper counts, are too far from."""
-    own, real = (
-        optimal(rows, SERIAL),
-        [each for each in figures if each.paper and not each.is_input],
-    )
-    return [each.text for each in real if each.cell(each.found(own)).startswith("**")]
+    own, real = optimal(rows, SERIAL), [each for each in figures if each.counts]
+    return [each.text for each in real if each.within(each.found(own)) is None]
 
 
 TILES = (32, 64, 128, 256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +33,49 @@ QUICKER = ("resnet50", "mobilenetv2", "transformer")  # to schedule
 LISTED = "tsai:order=listed"
 LIMIT = 10.0  # points of deviation from which on a figure counts as missed
 BRIEF = SolveOptions(time_limit_s=1.0)
-Reading = tuple[int, Mapping[str, Mapping[str, int]]]
-VOCABULARY = {"transformer": {"vocabulary": 1}, "gnmt": {"vocabulary": 1}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What the thesis leaves open.
+
+    Attributes
+    ----------
+    operations
+        To a multiply-accumulate.
+    parameters
+        Of networks, where they differ from those of the zoo.
+    lowering
+        What of an operand must be on chip.
+    megabyte
+        Bytes.
+    """
+
+    operations: int = 2
+    parameters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    lowering: str = "ideal"
+    megabyte: int = MB
+
+
+SIZES = {"transformer": {"inner": 1024, "vocabulary": 1}, "gnmt": {"vocabulary": 1}}
+_TEXT = Reading(parameters=SIZES, lowering="weights", megabyte=2**20)
+PLAIN = "plain"
 READINGS: Mapping[str, Reading] = {
-    "tsai": (2, {}),
-    "counting": (1, {}),
-    "width": (2, {"transformer": {"inner": 1024}}),
-    "vocabulary": (2, VOCABULARY),
-    "all": (1, {**VOCABULARY, "transformer": {"inner": 1024, "vocabulary": 1}}),
+    PLAIN: Reading(),
+    "sizes": Reading(parameters=SIZES),
+    "binary": Reading(megabyte=2**20),
+    "weights": Reading(lowering="weights"),
+    "text": _TEXT,
+    "counting": Reading(operations=1),
+    "fitted": replace(_TEXT, operations=1),
 }
-"""What a multiply-accumulate counts as, and parameters of networks, where the thesis is silent."""
+"""As plain, with single sentences of the thesis, with all of them; the same fitted to figures."""
 
 
 def case(
     name: str,
     capacities: Sequence[int],
-    reading: str = "tsai",
+    reading: str = PLAIN,
     *,
     batch: int | None = None,
     bandwidth: int = SLOW,
@@ -59,20 +86,20 @@ def case(
     Operands cross the DRAM boundary once per operation, whatever their size, as its model has it
     (``ideal``); a batch of 32, of the Transformer 128; GNMT of plain operators.
     """
-    operations, parameters = READINGS[reading]
-    given = {**({"plain": 1} if name == "gnmt" else {}), **parameters.get(name, {})}
+    read = READINGS[reading]
+    given = {**({"plain": 1} if name == "gnmt" else {}), **read.parameters.get(name, {})}
     network = Network(
         name=name,
         training=True,
         batch=batch,
         parameters=tuple(given.items()),
-        lowering="ideal",
+        lowering=read.lowering,
     )
     machine = replace(
         load_machine("rtx2080ti"),
         spm_bytes=capacities[0],
         dram_bytes_per_s=bandwidth,
-        operations_per_s=throughput * 2 // operations,
+        operations_per_s=throughput * 2 // read.operations,
     )
     return SweepCase(network=network, machine=machine, capacities=tuple(capacities))
 
@@ -95,7 +122,7 @@ def declared(file: str) -> dict[str, Sweep]:
             case(
                 network,
                 axis(given["spm"], part, _bytes),
-                given.get("reading", "tsai"),
+                given.get("reading", PLAIN),
                 batch=batch,
                 bandwidth=bandwidth,
                 throughput=throughput,
@@ -116,9 +143,8 @@ QUICK = next(iter(sweeps([_QUICK]).values()))
 
 
 def applies(reading: str, network: str) -> bool:
-    """Return whether a reading is the plain one, or changes anything of a network."""
-    operations, parameters = READINGS[reading]
-    return reading == "tsai" or operations != 2 or network in parameters
+    """Return whether a reading may change anything of a network; the plain one applies to all."""
+    return reading != "sizes" or network in SIZES
 
 
 def thesis_study(file: str, tables: Callable[[pd.DataFrame], Tables], **options: Any) -> Study:
@@ -164,15 +190,15 @@ class ThesisClaim:
         return f"{mark}{found:{'' if self.is_share else '+'}.1f}{mark}"
 
     def found(
-        self, rows: pd.DataFrame, column: str, part: str, faster: str, scheduler: str
+        self, rows: pd.DataFrame, column: str, part: str, scheduler: str, megabyte: int = MB
     ) -> float:
-        """Return the same change by a column of a part's rows, of speed to those of ``faster``."""
+        """Return the same change by a column of a part's rows, of speed to its ``-faster`` ones."""
         own = rows[(rows.network == self.network) & (rows.scheduler == scheduler)]
         at = own.set_index(["part", "spm_bytes"])[column]
-        base = at[part, 24 * MB]
+        base = at[part, 24 * megabyte]
         if self.kind == "faster":
-            return float(100 * (base / at[faster, 24 * MB] - 1))
-        return float(100 * (at[part, self.at_mb * MB] / base - 1))
+            return float(100 * (base / at[f"{part}-faster", 24 * megabyte] - 1))
+        return float(100 * (at[part, self.at_mb * megabyte] / base - 1))
 
 
 CLAIMS = [
@@ -202,8 +228,8 @@ def share(claim: ThesisClaim, reading: str, scheduler: str) -> float:
     ``type2``: of the time, in point-wise layers; ``captured``: of the bytes that reuse between
     adjacent layers and within blocks can spare, those that stay on chip.
     """
-    section = sections(case(claim.network, (claim.at_mb * MB,), reading), lambda _: None)[0]
-    instance = section.instance(section.capacities[0])
+    size = claim.at_mb * READINGS[reading].megabyte
+    instance = sections(case(claim.network, (size,), reading), lambda _: None)[0].instance(size)
     goal = "traffic" if claim.kind == "captured" else "time"
     objective = objective_named(goal, instance.machine)
     request = Request(objective=objective, tolerance=1e-3, time_limit_s=60.0)

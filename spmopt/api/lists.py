@@ -295,7 +295,7 @@ def _technologies(found: Sequence[Technology], registry: Registry[Any] | None) -
 
     def where(each: Technology) -> str:
         sizes = [si(size, "B") for size in each.capacities_bytes]
-        return f"fit, {sizes[0]} to {sizes[-1]}" if each.between == "fit" else ", ".join(sizes)
+        return f"fit, {sizes[0]} to {sizes[-1]}" if each.has_fit else ", ".join(sizes)
 
     columns: Columns = {
         "technology": lambda each: each.name,
@@ -364,9 +364,9 @@ def _fits(found: Sequence[Technology], named: bool) -> Listing:
     from spmopt.reporting.quantities import share, si
 
     for each in found:
-        if named and each.between != "fit":
+        if named and not each.has_fit:
             raise InputError(f"technology {each.name}: has no fit, only its points")
-    fitted = [each for each in found if each.between == "fit"]
+    fitted = [each for each in found if each.has_fit]
     columns: Columns = {
         "technology": lambda row: row[0],
         "figure": lambda row: row[1],

@@ -42,7 +42,8 @@ def lower(
     lowering
         How operations use DRAM. tiled: products in the tiles that move least, buffers of streams
         are counted (default); panel: a product keeps its smallest operand on chip, larger ones are
-        processed in panels; ideal: every operand crosses the DRAM boundary once.
+        processed in panels; weights: a product keeps its weight or the gradient of it, all else
+        crosses the DRAM boundary once; ideal: every operand crosses it once.
     fold
         With lowering tiled, compute what follows from constants before an inference, and fold batch
         normalization into the weights of the product before it.

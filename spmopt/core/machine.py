@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from math import inf
+from math import floor, inf
 from typing import overload
 
 from spmopt.core.elements import element_type
@@ -17,6 +17,8 @@ MOST = 8
 """Banks of a machine; a program of more would be slow, and no such machine is known."""
 FEATURES = {"bank": "banks", "bypass": "bypass"}
 """What not every scheduler knows of a machine: keys of settings, and the fields they make up."""
+RETENTION = "retention"
+"""A feature that follows from a bank's technology: that contents last for some time only."""
 
 
 def _require_figures(where: str, record: object, names: Iterable[str]) -> None:
@@ -54,6 +56,8 @@ class Bank:
         What it is called, and where its figures are from; for people.
     area_mm2
         Square millimeters, if known.
+    retention_ns
+        How long contents last since they were written; None: as long as they are needed.
     """
 
     spm_bytes: int
@@ -65,9 +69,10 @@ class Bank:
     technology: str = ""
     source: str = ""
     area_mm2: float | None = None
+    retention_ns: float | None = field(default=None, metadata={"group": "retention_ns"})
 
     def __post_init__(self) -> None:
-        figures = ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "area_mm2")
+        figures = ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "area_mm2", "retention_ns")
         _require_figures("bank", self, figures)
         rates = ("read_bytes_per_s", "write_bytes_per_s")
         _require_counts("bank", self, ("spm_bytes", *rates))
@@ -329,8 +334,20 @@ class Machine:
 
     @property
     def features(self) -> frozenset[str]:
-        """Those of its fields in :data:`FEATURES` that are not empty."""
-        return frozenset(name for name in FEATURES.values() if getattr(self, name))
+        """Those of its fields in :data:`FEATURES` that are not empty, and :data:`RETENTION`."""
+        found = frozenset(name for name in FEATURES.values() if getattr(self, name))
+        forgets = any(cycles is not None for cycles in self.retention_cycles)
+        return found | {RETENTION} if forgets else found
+
+    @property
+    def retention_cycles(self) -> tuple[int | None, ...]:
+        """Whole cycles that contents of each bank last; None: as long as they are needed."""
+        return tuple(
+            None
+            if bank.retention_ns is None
+            else floor(Fraction(bank.retention_ns) * self.clock_hz / 10**9)
+            for bank in self.banks
+        )
 
     def rate(self, element_type: str | None) -> int:
         """Return the operations a second of products of a type; None: of no known one."""

@@ -33,6 +33,8 @@ _UNITS = {
     **dict.fromkeys(("OPS", "FLOPS"), ("operation/second", Decimal(1))),
     **dict.fromkeys(("Hz", "hertz"), ("hertz", Decimal(1))),
     **dict.fromkeys(("s", "second"), ("nanosecond", Decimal("1e9"))),
+    **dict.fromkeys(("ms", "millisecond"), ("nanosecond", Decimal("1e6"))),
+    **dict.fromkeys(("us", "microsecond"), ("nanosecond", Decimal("1e3"))),
     **dict.fromkeys(("ns", "nanosecond"), ("nanosecond", Decimal(1))),
     **dict.fromkeys(("ps", "picosecond"), ("nanosecond", Decimal("1e-3"))),
     **dict.fromkeys(("J", "joule"), ("picojoule", Decimal("1e12"))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from spmopt.core.elements import element_type, sum_type
@@ -10,7 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import ASSUMED, Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine, SystolicArray
-from spmopt.core.operation import STREAMED, Mode, Operand, Operation
+from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operand, Operation
 from spmopt.core.order import hazards
 from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
@@ -25,6 +26,9 @@ from spmopt.graph.tiling import Tiling, tile
 
 _TWICE = Operand(passes=2)
 _IDEAL = Tiling(operands={})
+_NEEDS_ROOM = (*TILED, "panel")
+"""Lowerings under which some operand or tile of a matrix product must stay."""
+_PARAMETERS = TensorKind.WEIGHT, TensorKind.WEIGHT_GRADIENT
 _FEW = 32
 """Operands of a node that is worth comparing with others."""
 Shapes = tuple[tuple[int, ...], ...]
@@ -40,6 +44,7 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> In
     the write before.
 
     ``ideal``: every operand crosses the DRAM boundary once, nothing is stationary, no scratch.
+    ``weights``: the same, but in matrix products weights and their gradients are stationary.
     ``panel``: matrix products keep an operand or need scratch, see :mod:`spmopt.graph.tiling`.
     ``tiled``: products go in the tiles that move least (:mod:`spmopt.graph.tiles`), and streams
     have buffers, which are scratch (:mod:`spmopt.graph.buffers`). What is read again once a sum of
@@ -105,6 +110,9 @@ class Lowering:
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
         self.bypassing = frozenset(
             t for t, tensor in enumerate(self.tensors) if tensor.kind in machine.bypass
+        )
+        self._weights = frozenset(
+            t for t, tensor in enumerate(self.tensors) if tensor.kind in _PARAMETERS
         )
         kept = [
             (node, spec)
@@ -184,7 +192,8 @@ class Lowering:
         of_type = self._product_types[at]
         alike = (node.operator, tuple(node.attributes.items()), of_type)
         barred = tuple([t in self.bypassing for t in tensors]) if self.bypassing else ()
-        key = (alike, shapes, worked, places, bytes_of, barred)
+        weights = tuple([t in self._weights for t in tensors]) if self.name == "weights" else ()
+        key = (alike, shapes, worked, places, bytes_of, barred, weights)
         mode = self._modes.get(key)
         if mode is None:
             mode = self._modes[key] = self._new_mode(at, used, shapes, sizes, worked)
@@ -201,7 +210,7 @@ class Lowering:
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
         gemm = None if spec.gemm is None else spec.gemm(*worked, node.attributes)
         work = spec.operations(*worked, node.attributes)
-        if gemm is not None and self.bypassing and self.name != "ideal":
+        if gemm is not None and self.bypassing and self.name in _NEEDS_ROOM:
             self._require_one_to_stay(node, used, gemm)
         tiling = _IDEAL
         if self.name in TILED:
@@ -210,6 +219,8 @@ class Lowering:
             tiling = tile(
                 *(gemm, used.inputs, used.outputs, sizes, machine), bypassing=self.bypassing
             )
+        elif self.name == "weights" and gemm is not None:
+            tiling = self._whole_weights(used, gemm, sizes)
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
         operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
@@ -235,6 +246,17 @@ class Lowering:
             spm_write_bytes=written,
             own_picojoules=own,
         )
+
+    def _whole_weights(
+        self, used: Used, gemm: Gemm, sizes: Sequence[int] | Mapping[int, int]
+    ) -> Tiling:
+        """Keep weights and their gradients, if they take at most half of the pages together."""
+        inside = chain.from_iterable(gemm.roles(used.inputs, used.outputs))
+        whole = [t for t in dict.fromkeys(inside) if t in self._weights and t not in self.bypassing]
+        pages = sum(-(-sizes[t] // self.machine.page_bytes) for t in whole)
+        if pages > self.machine.spm_pages // 2:
+            return _IDEAL
+        return Tiling(operands=dict.fromkeys(whole, STATIONARY))
 
     def _require_one_to_stay(self, node: Node, used: Used, gemm: Gemm) -> None:
         roles = gemm.roles(used.inputs, used.outputs)

@@ -8,7 +8,7 @@ from spmopt.core.instance import TensorKind
 from spmopt.graph.folding import folded
 from spmopt.graph.normalization import split_normalizations
 
-LOWERINGS = ("tiled", "panel", "ideal")
+LOWERINGS = ("tiled", "panel", "weights", "ideal")
 """Rules that make an instance of a graph; the first is the default."""
 UNFOLDED = "tiled-unfolded"
 """What ``tiled`` is called where an inference graph is taken as it stands."""

@@ -21,6 +21,7 @@ _EXPONENTS = range(1, 151)
 _DIGITS = 6
 _MB = 10**6
 _LEAST_POINTS = 3
+_ENDS = 2
 _Floats = NDArray[np.float64]
 
 
@@ -77,6 +78,24 @@ def fit(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
     curves = [_linear(sizes, targets, hundredths / 100) for hundredths in _EXPONENTS]
     found = [_against(curve, capacities_bytes, values) for curve in curves]
     return min(found, key=lambda each: sum(residual**2 for residual in each.residuals))
+
+
+def through(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
+    """Return the power law through two points: what cells of one kind do, if nothing else is known.
+
+    Raises
+    ------
+    InputError
+        Not two points, or the second one is less: no figure falls with the capacity.
+    """
+    if len(capacities_bytes) != _ENDS:
+        raise InputError(f"a power law needs {_ENDS} points, there are {len(capacities_bytes)}")
+    (first, last), (low, high) = np.array(capacities_bytes, np.float64) / _MB, values
+    exponent = float(np.log(high / low) / np.log(last / first))
+    if exponent < 0:
+        raise InputError(f"a power law must not fall with the capacity, from {low:g} to {high:g}")
+    curve = CapacityCurve(constant=0.0, factor=float(low / first**exponent), exponent=exponent)
+    return _against(curve, capacities_bytes, values)
 
 
 def _linear(sizes: _Floats, targets: _Floats, exponent: float) -> CapacityCurve:

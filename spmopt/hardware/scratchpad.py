@@ -41,8 +41,13 @@ def with_technology(
     Raises
     ------
     InputError
-        No figures for that capacity, or fewer than one bank.
+        No figures for that capacity, fewer than one bank, or contents that do not last.
     """
+    if technology.retention_ns is not None:
+        raise InputError(
+            f"technology {technology.name}: contents last for some time only, which is modeled of "
+            "banks; give --bank SIZE:TECHNOLOGY"
+        )
     scratchpad = technology.at(machine.spm_bytes)
     if banks is not None and banks < 1:
         raise InputError(f"technology {technology.name}: banks must be at least 1, is {banks}")
@@ -129,6 +134,7 @@ def _bank(wanted: BankOf) -> Bank:
         technology=wanted.named or wanted.technology.name,
         source=f"{wanted.technology.source}; {pad.basis}",
         area_mm2=pad.point.area_mm2,
+        retention_ns=wanted.technology.retention_ns,
     )
 
 
@@ -172,6 +178,7 @@ def disagreement(sources: Iterable[str]) -> str | None:
     if not all(any(source.startswith(name) for source in known) for name in _APART):
         return None
     return (
-        "technologies of two sources, DeepNVM++ (deepnvm-*, relaxed-stt) and NVSim (nvsim-*): they "
-        "disagree on leakage by about two orders of magnitude; compare within one source only"
+        "technologies of two sources, DeepNVM++ (deepnvm-*, relaxed-stt, scaled-*) and NVSim "
+        "(nvsim-*): they disagree on leakage by about two orders of magnitude; compare within one "
+        "source only"
     )

@@ -28,7 +28,7 @@ from spmopt.core.units import Dimension
 from spmopt.hardware.reader import FOLDER, Reader, no_toml, preset_files, read_toml
 from spmopt.hardware.technology import FIGURES, Interpolation, Point, Technology
 
-_KEYS = ("cell", "source", "access", "between", "point")
+_KEYS = ("cell", "source", "access", "between", "retention", "point")
 _UNITS = {
     "ns": Dimension.NANOSECONDS,
     "pj": Dimension.PICOJOULES,
@@ -129,6 +129,9 @@ def _from_tables(tables: Mapping[str, object], name: str, where: str) -> Technol
         source=read.text("source"),
         access_bytes=read.quantity("access", Dimension.BYTES, "32B"),
         between=Interpolation(between),
+        retention_ns=read.measure("retention", Dimension.NANOSECONDS)
+        if "retention" in tables
+        else None,
         points=tuple(
             _point(Reader(table, f"{where}: point {number}"))
             for number, table in enumerate(read.tables("point"), start=1)

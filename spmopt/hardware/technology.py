@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 
 from spmopt.core.errors import InputError
-from spmopt.hardware.fit import Fit, fit
+from spmopt.hardware.fit import Fit, fit, through
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +126,7 @@ class Interpolation(StrEnum):
 
     NOTHING = "nothing"
     FIT = "fit"
+    POWER = "power"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +141,10 @@ class Technology:
         Bytes that one access reads or writes: latency and energy are of so many.
     between
         With ``nothing`` the points are exact, and there are no others; with ``fit`` all figures
-        are of the fitted curves, at the points too, so that none falls with the capacity.
+        are of the fitted curves, at the points too, so that none falls with the capacity; with
+        ``power`` they are of the power law through two points.
+    retention_ns
+        How long contents last since they were written; None: as long as anybody needs.
     points
         By capacity, and of one capacity by their energy-delay-area product: configurations, of
         which the first is what there is of the capacity (algorithm 1 of DeepNVM++).
@@ -152,9 +156,12 @@ class Technology:
     access_bytes: int
     between: Interpolation
     points: tuple[Point, ...]
+    retention_ns: float | None = None
 
     def __post_init__(self) -> None:
         where = f"technology {self.name}"
+        if self.retention_ns is not None and not 0 < self.retention_ns < inf:
+            raise InputError(f"{where}: retention must be greater than 0, is {self.retention_ns}")
         if self.access_bytes < 1:
             raise InputError(f"{where}: access_bytes must be at least 1, is {self.access_bytes}")
         if not self.points:
@@ -170,7 +177,7 @@ class Technology:
                 )
             known.add(key)
         object.__setattr__(self, "points", points)
-        if self.between is Interpolation.FIT:
+        if self.has_fit:
             try:
                 _ = self.fits
             except InputError as error:
@@ -184,7 +191,7 @@ class Technology:
     @property
     def has_fit(self) -> bool:
         """Whether there are figures of other capacities than those of the points."""
-        return self.between is Interpolation.FIT
+        return self.between is not Interpolation.NOTHING
 
     @property
     def most_bytes(self) -> int:
@@ -202,9 +209,10 @@ class Technology:
 
     @cached_property
     def fits(self) -> Mapping[str, Fit]:
-        """The fit of each of ``FIGURES``; raises :class:`InputError` below three points."""
+        """The fit of each of ``FIGURES``; raises :class:`InputError` with too few points."""
+        find = through if self.between is Interpolation.POWER else fit
         return {
-            name: fit(self.capacities_bytes, [getattr(point, name) for point in self.best])
+            name: find(self.capacities_bytes, [getattr(point, name) for point in self.best])
             for name in FIGURES
         }
 

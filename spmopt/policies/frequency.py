@@ -1,11 +1,21 @@
 """Least frequently used, on whole tensors or by pages.
 
 Tabbassum, Issani and Khahro, "Revolutionizing Scratchpad Memory Utilization in Deep Learning
-Accelerators for Optimal Performance": scratchpad memory is allocated at run time "based on
-workload demands", and data are placed in it "based on access frequency". The paper gives no
-algorithm. The reading here: every operand is allocated when an operation demands it; what has
-been accessed least often so far goes first, of equals the one used longest ago. Accesses count
-from the start of the run, also those that were streamed, and nothing is known of the future.
+Accelerators for Optimal Performance": "dynamic allocation adjusts memory distribution in response
+to real-time workload demands", while "data locality optimization places data into scratchpad
+memory based on its access frequency". The paper gives no algorithm. The reading here: every operand
+is allocated when an operation demands it; what is accessed least often goes first, of equals the
+one used longest ago. ``counts`` says which accesses count, on which the paper is silent:
+
+* ``past``: those since the start of the run, also those that were streamed, all alike. Nothing is
+  known of the future.
+* ``recent``: the same, but each counts half as much after every ``HALF_LIFE`` steps, so that what
+  an earlier layer used often goes in time ("adapts to workload changes in real-time"). This is the
+  order of LRFU (Lee et al., "LRFU: a spectrum of policies that subsumes the least recently used
+  and least frequently used policies", IEEE Transactions on Computers 50(12), 2001).
+* ``run``: those of the whole run, known beforehand ("data most frequently accessed by deep
+  learning models"). An operand is placed only at the cost of tensors that are used less often.
+
 Departures, as in all rules here: dead contents are dropped at once; an operand that does not
 fit is streamed; transfers are hidden afterwards where DMA time is idle, with part of the
 scratchpad left free for that where it pays.
@@ -13,7 +23,11 @@ scratchpad left free for that where it pays.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
@@ -23,30 +37,53 @@ from spmopt.core.timeline import Timeline
 from spmopt.policies.outcome import ranked_outcome
 from spmopt.policies.residency.ranked import Ranking
 
+Reals = NDArray[np.float64]
 
-def frequency(instance: Instance, request: Request, *, granularity: str = "whole") -> Outcome:
-    """Bring in every operand that fits; evict the tensor with the fewest accesses so far.
+HALF_LIFE = 8
+"""Steps, about the operations of one residual block."""
+
+
+def frequency(
+    instance: Instance, request: Request, *, granularity: str = "whole", counts: str = "past"
+) -> Outcome:
+    """Bring in every operand that fits; evict the tensor with the fewest accesses.
 
     The order is the instance's, the modes are the first that fit. ``granularity`` is ``whole``,
-    or ``page`` to keep heads of tensors.
+    or ``page`` to keep heads of tensors; ``counts`` is ``past``, ``recent`` or ``run``.
 
     Raises
     ------
     InfeasibleError
         An operation fits in none of its modes.
     """
-    return ranked_outcome(instance, request, rarity, granularity)
+    return ranked_outcome(instance, request, COUNTS[counts], granularity)
 
 
 def rarity(timeline: Timeline) -> Ranking:
     """Rank by the number of accesses so far, then by recency; all not used now may go."""
-    count = timeline.tensor.size
-    often_first = np.lexsort((-timeline.step, -accesses_so_far(timeline)))
-    after = np.empty(count, np.int64)
-    after[often_first] = np.arange(1, count + 1)
-    return Ranking(
-        now=np.zeros(timeline.steps, np.int64), after=after, admit_above=np.zeros(count, np.int64)
-    )
+    return _ranked(timeline, accesses_so_far(timeline))
+
+
+def fading(timeline: Timeline) -> Ranking:
+    """Rank by accesses so far, each worth half after ``HALF_LIFE`` steps; all not used may go."""
+    return _ranked(timeline, fading_accesses(timeline))
+
+
+def planned(timeline: Timeline) -> Ranking:
+    """Rank by the accesses of the whole run, then by recency; only what is rarer may go."""
+    total = accesses_in_all(timeline)
+    ranking = _ranked(timeline, total)
+    # The highest rank of any access to a tensor that is used so often: above are rarer ones.
+    highest = np.zeros(int(total.max(initial=0)) + 1, np.int64)
+    np.maximum.at(highest, total, ranking.after)
+    return replace(ranking, admit_above=highest[total])
+
+
+COUNTS: Mapping[str, Callable[[Timeline], Ranking]] = {
+    "past": rarity,
+    "recent": fading,
+    "run": planned,
+}
 
 
 def accesses_so_far(timeline: Timeline) -> Ints:
@@ -57,3 +94,34 @@ def accesses_so_far(timeline: Timeline) -> Ints:
     so_far = np.empty(tensor.size, np.int64)
     so_far[order] = np.arange(tensor.size) - begins + 1
     return so_far
+
+
+def accesses_in_all(timeline: Timeline) -> Ints:
+    """(a,) Accesses of the same tensor in the whole run, of each access."""
+    return np.bincount(timeline.tensor, minlength=timeline.size_bytes.size)[timeline.tensor]
+
+
+def fading_accesses(timeline: Timeline) -> Reals:
+    """(a,) Accesses so far that count ``2 ** (-age / HALF_LIFE)``, as ordered at any later step.
+
+    All fade alike, so their order after an access stays as it is: that of the logarithm of
+    ``sum 2 ** (step / HALF_LIFE)``.
+    """
+    found: list[float] = []
+    for step, previous in zip(timeline.step.tolist(), timeline.previous.tolist(), strict=True):
+        before = -np.inf if previous < 0 else found[previous]
+        found.append(float(np.logaddexp2(before, step / HALF_LIFE)))
+    return np.array(found)
+
+
+def _ranked(timeline: Timeline, counts: Ints | Reals) -> Ranking:
+    """Rank by ``counts`` (a,) of accesses, the highest first to stay, then by recency."""
+    accesses = timeline.tensor.size
+    often_first = np.lexsort((-timeline.step, -counts))
+    after = np.empty(accesses, np.int64)
+    after[often_first] = np.arange(1, accesses + 1)
+    return Ranking(
+        now=np.zeros(timeline.steps, np.int64),
+        after=after,
+        admit_above=np.zeros(accesses, np.int64),
+    )

@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.machine import RETENTION
 from spmopt.core.objective import OBJECTIVES, Objective, option_name
 from spmopt.core.plugins import Registry
 
@@ -157,7 +158,9 @@ class SchedulerEntry:
 
     def takes_features(self, features: frozenset[str]) -> bool:
         """Whether it schedules machines with these features, and no others."""
-        return self.kind is Kind.POLICY or self.needs.keys() <= features <= self.knows
+        if self.kind is Kind.POLICY:  # they let pages lie in any bank, for as long as they like
+            return RETENTION not in features
+        return self.needs.keys() <= features <= self.knows
 
     @property
     def is_own(self) -> bool:
@@ -169,7 +172,8 @@ class SchedulerEntry:
         """Raise :class:`InputError` if it does not take a machine with these features."""
         if self.takes_features(features):
             return
-        for name in sorted(features - self.knows):
+        known = features - {RETENTION} if self.kind is Kind.POLICY else self.knows
+        for name in sorted(features - known):
             raise InputError(
                 f"scheduler {self.name}: knows no {name}; use {able(features=features)}"
             )

@@ -197,7 +197,7 @@ class ScheduleRunner:
             return starts[0]
         spent_s = sum(run.solve_s for run in starts)
         many = len(self._instance.operations) > _MANY
-        for name in () if many else entry.starts:
+        for name in () if many else self._starts(entry):
             if not self._request.stop() or all(run.legal is None for run in starts):
                 starts.append(self.run(find(name)))
         legal = self._legal(entry)
@@ -276,10 +276,15 @@ class ScheduleRunner:
             runner._evaluate(certificate)
         return found
 
+    def _starts(self, entry: SchedulerEntry) -> list[str]:
+        """Return the policies to start from that take this machine."""
+        features = self._instance.machine.features
+        return [name for name in entry.starts if find(name).takes_features(features)]
+
     def _attempt(self, entry: SchedulerEntry) -> list[Plan]:
         """One attempt of the first policy that ``entry`` starts from; not verified."""
         free = self._request.objective.replayed  # its optimizer decides the order too
-        for name in entry.starts[:1]:
+        for name in self._starts(entry)[:1]:
             self._request.report(f"{name}: one attempt", None)
             try:
                 plan = find(name).load()(self._remainder.instance, self._limited(0.0)).plan

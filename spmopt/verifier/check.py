@@ -12,7 +12,7 @@ from spmopt.core.table import Ints
 from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.durations import durations
 from spmopt.verifier.replay import Replay, replay
-from spmopt.verifier.rules import RULES, rule_r0, rule_r6, totals
+from spmopt.verifier.rules import RULES, rule_r0, rule_r6, rule_r12, totals
 from spmopt.verifier.violation import Violation
 
 SHOWN = 3
@@ -31,7 +31,7 @@ class Report:
     step_cycles : (n,)
         ``d_i``, or None like ``totals``.
     replay
-        Times of the event-driven replay, or None when R0 to R11 are broken.
+        Times of the event-driven replay, or None when R0 to R12 are broken.
     """
 
     violations: tuple[Violation, ...]
@@ -59,6 +59,9 @@ def verify(instance: Instance, schedule: Schedule, claimed: Totals | None = None
     if violations:
         return Report(violations=tuple(violations))
     time = durations(view)
+    violations = rule_r12(view, time.step)
+    if violations:
+        return Report(violations=tuple(violations))
     run = replay(view, time)
     if run.violations:
         return Report(violations=run.violations, replay=run)

@@ -20,7 +20,7 @@ class Violation:
     Attributes
     ----------
     rule
-        ``R0`` (format) to ``R11``, or ``replay``.
+        ``R0`` (format) to ``R12``, or ``replay``.
     step, tensor
         Where, if it can be told; -1 is the scratch.
     message

@@ -36,7 +36,7 @@ def test_help_all_shows_the_rest(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     for option in ("--dma-setup", "--set", "--bank", "--param", "--threads", "--backend"):
         assert option not in main
         assert option in rest
-    for name in ("time", "traffic", "energy", "panel", "ideal"):
+    for name in ("time", "traffic", "energy", "panel", "weights", "ideal"):
         assert re.search(rf"\b{name}\b", rest), name
     assert "--dma-setup" not in run("solve --help").out
 

@@ -40,7 +40,7 @@ def test_what_is_not_known_is_left_empty_or_refused(run: Run) -> None:
     assert "no figures" in row
     found = run("technologies --capacity 8MB --json").record["technologies"]
     assert [each["name"] for each in found if each["scratchpad"] is None] == [
-        name for name in names() if not name.startswith("nvsim")
+        name for name in names() if not name.startswith(("nvsim", "scaled"))
     ]
     refused = run("technologies deepnvm-sot --capacity 8MB")
     assert refused.code == Code.BAD_INPUT
@@ -53,7 +53,9 @@ def test_fits_are_shown_with_their_residuals(run: Run) -> None:
     assert row.split()[2:7] == ["1.20747", "2.12613", "0.72", "27.6", "%"]
     assert row.endswith("-7.9 +15.7 -5.9 -27.6 +17.3 -6.0 %")
     found = run("technologies --fit --json").record["technologies"]
-    assert [each["name"] for each in found] == [n for n in names() if n.startswith("nvsim")]
+    assert [each["name"] for each in found] == [
+        name for name in names() if name.startswith(("nvsim", "scaled"))
+    ]
     fits = load_technology("nvsim-stt").fits
     assert list(found[2]["fits"]) == list(fits)
     assert found[2]["fits"]["area_mm2"]["residuals"] == list(fits["area_mm2"].residuals)

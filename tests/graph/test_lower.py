@@ -1,5 +1,7 @@
 """Lowering: tensors, views, modes, updates in place and predecessors."""
 
+from dataclasses import replace
+
 import pytest
 
 from spmopt.core.errors import InputError
@@ -95,6 +97,37 @@ def test_panel_forward_and_backward() -> None:
         "b2.gradient": STREAMED,
     }
     assert used(instance, "r") == {"y1": STREAMED, "r": STREAMED}
+
+
+def test_weights_keep_whole_weights_and_their_gradients() -> None:
+    instance = lower(training_graph(mlp()), MACHINE, lowering="weights")
+    for operation in instance.operations:
+        kept = used(instance, operation.name)
+        (mode,) = operation.modes
+        assert mode.scratch_bytes == 0
+        whole = {name for name, operand in kept.items() if operand == STATIONARY}
+        # Biases are no factors of the products; their gradients come with those of the weights.
+        factors = {"w1", "w2", "w1.gradient", "w2.gradient"} if mode.macs else set()
+        assert whole == factors & kept.keys()
+        assert set(kept.values()) <= {STATIONARY, STREAMED}
+    plain = lower(training_graph(mlp()), MACHINE, lowering="ideal")
+    assert [op.modes[0].compute_cycles for op in instance.operations] == [
+        op.modes[0].compute_cycles for op in plain.operations
+    ]
+
+
+def test_weights_beyond_half_of_the_pages_stream() -> None:
+    # w1 has 64 floats, 4 pages; w2 has 48, 3 pages.
+    for pages, kept in ((5, set()), (6, {"w2"}), (7, {"w2"}), (8, {"w1", "w2"})):
+        machine = replace(MACHINE, spm_bytes=64 * pages)
+        instance = lower(mlp(), machine, lowering="weights")
+        found = {
+            name
+            for operation in instance.operations
+            for name, operand in used(instance, operation.name).items()
+            if operand == STATIONARY
+        }
+        assert found == kept
 
 
 def test_convolution_keeps_its_weight_then_its_weight_gradient() -> None:
@@ -256,7 +289,9 @@ def test_names_are_unique() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(InputError, match="lowering 'best' is unknown; use tiled, panel or ideal"):
+    with pytest.raises(
+        InputError, match="lowering 'best' is unknown; use tiled, panel, weights or ideal"
+    ):
         lower(mlp(), MACHINE, lowering="best")
     b = GraphBuilder("nothing")
     y = b.add("Identity", [b.input("x", (3,))])

@@ -1,6 +1,7 @@
 """The fits: residuals recomputed, no better curve nearby, nothing falls with the capacity."""
 
 import csv
+import itertools
 from importlib.resources import files
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.hardware.fit import fit
+from spmopt.hardware.fit import fit, through
 from spmopt.hardware.technologies import load_technology
 from spmopt.hardware.technology import FIGURES, FURTHEST, Basis
 
@@ -176,3 +177,37 @@ def test_what_falls_is_taken_for_constant() -> None:
 def test_two_points_are_too_few() -> None:
     with pytest.raises(InputError, match="at least 3 points, there are 2"):
         fit([1, 2], [1.0, 2.0])
+
+
+SCALED = ("scaled-sram", "scaled-stt", "scaled-sot")
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_power_law_goes_through_table_ii(name: str) -> None:
+    technology, plain = load_technology(name), load_technology(name.replace("scaled", "deepnvm"))
+    for point in technology.points:
+        found = technology.at(point.capacity_bytes).point
+        for figure in FIGURES:
+            assert getattr(found, figure) == pytest.approx(getattr(point, figure), rel=1e-5)
+    assert {*plain.points} <= {*technology.points}
+    assert len(technology.points) == 2
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_power_law_grows_by_the_same_factor_with_each_doubling(name: str) -> None:
+    points = [load_technology(name).at(10**6 * 2**k).point for k in range(6)]
+    for figure in FIGURES:
+        values = [getattr(point, figure) for point in points]
+        factors = [after / before for before, after in itertools.pairwise(values)]
+        assert min(factors) >= 1
+        assert factors == pytest.approx([factors[0]] * 5, rel=1e-4)
+
+
+def test_a_power_law_by_hand() -> None:
+    # From 1 to 9 at a capacity 4 times as large: the power of log 9 / log 4.
+    curve = through([10**6, 4 * 10**6], [1.0, 9.0]).curve
+    assert [curve.at(10**6 * size) for size in (1, 2, 4, 16)] == [1, 3, 9, 81]
+    with pytest.raises(InputError, match=r"must not fall with the capacity, from 2 to 1"):
+        through([1, 2], [2.0, 1.0])
+    with pytest.raises(InputError, match="needs 2 points, there are 3"):
+        through([1, 2, 3], [1.0, 1.0, 1.0])

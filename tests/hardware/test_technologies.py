@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InputError
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.scratchpad import BankOf, with_banks, with_technology
 from spmopt.hardware.technologies import load_technology, names
 from spmopt.hardware.technology import Interpolation, Point, Technology
 
@@ -57,12 +59,27 @@ def test_a_file_may_ask_for_a_fit(tmp_path: Path) -> None:
     assert technology.at(3 * 2**20).point.area_mm2 == pytest.approx(0.25)
 
 
+def test_contents_may_last_for_some_time_only(tmp_path: Path) -> None:
+    text = GOOD.replace("between", 'retention = "1.5us"\nbetween', 1)
+    technology = load(tmp_path, text)
+    assert technology.retention_ns == 1500
+    size = technology.capacities_bytes[0]
+    plain = load_machine("gtx1080ti")
+    machine = with_banks(plain, [BankOf(spm_bytes=size, technology=technology)])
+    assert machine.banks[0].retention_ns == 1500
+    assert machine.retention_cycles == (1500 * machine.clock_hz // 10**9,)
+    with pytest.raises(InputError, match="for some time only, which is modeled of banks"):
+        with_technology(replace(plain, spm_bytes=size), technology)
+    with pytest.raises(InputError, match="retention '0ms': must be greater than 0"):
+        load(tmp_path, text.replace("1.5us", "0ms"))
+
+
 WRONG = {
     "source = ": ("source = 3 #", "source = 3: must be a text in quotes"),
     'cell = "SRAM"\n': ("", "cell is missing; add it"),
     'access = "64B"': ('access = "0B"', "access '0B': must be greater than 0"),
     "access = ": ("acess = ", "no technology setting called 'acess'; did you mean access"),
-    '"nothing"': ('"line"', "between = 'line': must be nothing or fit"),
+    '"nothing"': ('"line"', "between = 'line': must be nothing or fit or power"),
     'read_latency = "500ps"\n': ("", "point 1: read_latency is missing; add it"),
     "read_energy = ": ("energy = ", "point 1: no setting of a point called 'energy'"),
     '"1.5ns"': ('"-1.5ns"', "point 1: write_latency '-1.5ns': must be greater than 0"),
@@ -101,6 +118,7 @@ def test_errors_name_file_and_field_in_one_line(tmp_path: Path, old: str) -> Non
             HEAD.format("fit") + POINT.format(1) + POINT.format(2),
             "mine: a fit needs at least 3 points, there are 2",
         ),
+        (HEAD.format("power") + POINT.format(1), "mine: a power law needs 2 points, there are 1"),
     ],
 )
 def test_points_must_make_a_technology(tmp_path: Path, text: str, complaint: str) -> None:
@@ -118,6 +136,9 @@ def test_every_technology_says_where_it_is_from() -> None:
         "nvsim-sram",
         "nvsim-stt",
         "relaxed-stt",
+        "scaled-sot",
+        "scaled-sram",
+        "scaled-stt",
     ]
     for each in found:
         origin = "NVSim, 22 nm" if each.name.startswith("nvsim") else "DeepNVM++, table II"
@@ -126,6 +147,9 @@ def test_every_technology_says_where_it_is_from() -> None:
     assert [each.name for each in found if "assumed" in each.source] == [
         "nvsim-sot",
         "relaxed-stt",
+        "scaled-sot",
+        "scaled-sram",
+        "scaled-stt",
     ]
 
 

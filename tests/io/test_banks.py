@@ -28,6 +28,7 @@ from tests.banked import banked
 from tests.banks_by_hand import instance, moving
 from tests.io.test_schema import complaints
 from tests.strategies import random_instance
+from tests.verifier.test_retention import forgetting
 
 
 def solved() -> StoredResult:
@@ -44,6 +45,16 @@ def test_instances_are_lossless(tmp_path: Path, seed: int) -> None:
     write_instance(tmp_path / "i.json", case)
     assert read_instance(tmp_path / "i.json") == case
     assert complaints("instance", json.loads((tmp_path / "i.json").read_text())) == []
+
+
+def test_banks_that_forget_are_lossless(tmp_path: Path) -> None:
+    case = forgetting(banked(1, banks=3), 7, *[None] * (len(banked(1, banks=3).machine.banks) - 1))
+    write_instance(tmp_path / "i.json", case)
+    found = json.loads((tmp_path / "i.json").read_text())
+    kept = [bank.get("retention_ns") for bank in found["machine"]["banks"]]
+    assert kept == [7e9, *[None] * (len(kept) - 1)]
+    assert read_instance(tmp_path / "i.json") == case
+    assert complaints("instance", found) == []
 
 
 def test_results_are_lossless_and_hold(tmp_path: Path) -> None:

@@ -7,7 +7,15 @@ import numpy as np
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan
 from spmopt.core.timeline import listed_timeline
-from spmopt.policies.frequency import accesses_so_far, rarity
+from spmopt.policies.frequency import (
+    HALF_LIFE,
+    accesses_in_all,
+    accesses_so_far,
+    fading,
+    fading_accesses,
+    planned,
+    rarity,
+)
 from spmopt.policies.residency.ranked import keep_by_rank
 from spmopt.policies.static import chosen, kept, nothing_kept, saved_bytes
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
@@ -141,4 +149,57 @@ def test_frequency_evicts_the_least_often_used_even_if_it_was_used_last() -> Non
         ("b", 2, 3, 4),
         ("b", 4, 5, 4),
         ("c", 3, 4, 4),
+    ]
+
+
+def test_accesses_fade() -> None:
+    """Against the sum that the logarithm stands for, at every step from the access on."""
+    for seed in range(20):
+        steps = listed_timeline(random_instance(seed, max_operations=30, max_tensors=6))
+        found = fading_accesses(steps)
+        for access, step in enumerate(steps.step.tolist()):
+            same = (steps.tensor == steps.tensor[access]) & (steps.step <= step)
+            ages = step - steps.step[same]
+            assert np.isclose(
+                2 ** (found[access] - step / HALF_LIFE), (0.5 ** (ages / HALF_LIFE)).sum()
+            )
+
+
+def test_what_was_used_often_long_ago_goes_first_where_accesses_fade() -> None:
+    late = 4 * HALF_LIFE
+    trace = "aaa" + "." * late + "bcab"
+    operations = [Op() if name == "." else Op(reads=[name]) for name in trace]
+    instance = problem({name: data(4) for name in "abc"}, operations, spm=8)
+    steps = listed_timeline(instance)
+    # c takes the room of b, used once, or of a, whose three accesses are worth 3 / 16 by then.
+    last = len(trace) - 1
+    by_count = keep_by_rank(instance, steps, rarity(steps)).residency
+    assert ("a", 0, last, 4) in rows_of(instance, by_count)
+    faded = rows_of(instance, keep_by_rank(instance, steps, fading(steps)).residency)
+    assert ("b", 3 + late, last + 1, 4) in faded
+    assert ("a", 0, 4 + late, 4) in faded
+
+
+def test_what_is_used_more_often_in_all_is_not_displaced() -> None:
+    instance = problem(
+        {name: data(4) for name in "abc"}, [Op(reads=[name]) for name in "abcabab" + "c"], spm=8
+    )
+    steps = listed_timeline(instance)
+    assert accesses_in_all(steps).tolist() == [3, 3, 2, 3, 3, 3, 3, 2]
+    # c, used twice, waits until a has had its last use; a and b, used as often, do not displace.
+    assert rows_of(instance, keep_by_rank(instance, steps, planned(steps)).residency) == [
+        ("a", 0, 6, 4),
+        ("b", 1, 7, 4),
+        ("c", 7, 8, 4),
+    ]
+    rare = problem(
+        {name: data(4) for name in "abc"}, [Op(reads=[name]) for name in "cabababc"], spm=8
+    )
+    steps = listed_timeline(rare)
+    # c goes as soon as what is used more often needs its room.
+    assert rows_of(rare, keep_by_rank(rare, steps, planned(steps)).residency) == [
+        ("a", 1, 6, 4),
+        ("b", 2, 7, 4),
+        ("c", 0, 2, 4),
+        ("c", 7, 8, 4),
     ]

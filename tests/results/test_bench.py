@@ -71,6 +71,7 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
         "front",
         "tiles",
         "gradients",
+        "peers",
     ],
 )
 def test_quick_measurements(name: str) -> None:

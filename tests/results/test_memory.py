@@ -6,6 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from results.memory_scaling_16nm.curves import ANCHOR, SIZES, counted, derived
+from results.shared import memory
 from results.shared.common import MB
 from results.shared.memory import (
     Assumptions,
@@ -156,3 +158,54 @@ def test_ratios_are_of_the_same_workload() -> None:
     ratios = relative(rows, "stt", "energy")
     assert ratios.to_dict() == {("b", True, 1): 0.5, ("a", False, 1): 0.25}
     assert (more(ratios), less(ratios), best(ratios)) == (0.375, 1 / 0.375, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "deviation", "verdict"),
+    [
+        (2.09, {}, "+4.5 %", "met, within 5 %"),
+        (2.2, {}, "+10.0 %", "met, within 10 %"),
+        (1.7, {}, "-15.0 %", "met, within 20 %"),
+        (2.41, {}, "+20.5 %", "missed: not explained"),
+        (2.41, {"why": "so"}, "+20.5 %", "missed: so"),
+        (2.0, {"is_input": True}, "0.0 %", "input"),
+        (0.5, {"is_percent": True}, "-1.5 points", "met, within 2 points"),
+        (8.0, {"is_percent": True}, "+6.0 points", "missed: not explained"),
+    ],
+)
+def test_verdicts(value: float, kind: Any, deviation: str, verdict: str) -> None:
+    claim = PaperFigure(text="a", paper=2.0, found=lambda rows: value, **kind)
+    assert (claim.deviation(value), claim.verdict(value)) == (deviation, verdict)
+
+
+def test_scaled_sram_follows_from_what_the_paper_prints() -> None:
+    """The preset is what the derivation finds, and that gives the figures that it was made of."""
+    found = derived(ANCHOR)
+    shipped = {role: load_technology(f"scaled-{role}") for role in found}
+    assert {role: each.points for role, each in found.items()} == {
+        role: each.points for role, each in shipped.items()
+    }
+    rows = counted(shipped)
+    by_size = rows[rows.role == "sot"].set_index([*memory.WORKLOAD, "spm_bytes"])
+    base = rows[rows.role == "sram"].set_index([*memory.WORKLOAD, "spm_bytes"])
+    stage = ["spm_bytes", "training"]
+
+    def most(column: str) -> float:
+        ratios = by_size[column] / base[column]
+        return float(1 / ratios.groupby(level=stage).mean().min())
+
+    assert most("energy") == pytest.approx(36.4, abs=0.05)
+    assert most("time_s") == pytest.approx(2.6, abs=0.05)  # in whole cycles
+    area = [
+        shipped["sot"].at(n).point.area_mm2 / shipped["sram"].at(n).point.area_mm2 for n in SIZES
+    ]
+    assert sum(area) / len(area) == pytest.approx(0.35, abs=0.001)
+    last, even = SIZES[-1], 7 * MB
+    assert shipped["sram"].at(last).point.write_latency_ns == pytest.approx(
+        shipped["stt"].at(last).point.write_latency_ns, rel=1e-3
+    )
+    reads = [shipped[role].at(even).point.read_energy_pj for role in ("sram", "sot")]
+    assert reads[0] == pytest.approx(reads[1], rel=1e-3)
+    one, other = (shipped["sram"].at(n).point for n in (3 * MB, 20 * MB))
+    grown = other.read_energy_pj / one.read_energy_pj
+    assert other.write_energy_pj / one.write_energy_pj == pytest.approx(grown, rel=1e-3)

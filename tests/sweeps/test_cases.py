@@ -25,7 +25,7 @@ def silent(message: str) -> None:
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["forward", "training"])
-@pytest.mark.parametrize("lowering", ["tiled", "panel", "ideal"])
+@pytest.mark.parametrize("lowering", ["tiled", "panel", "weights", "ideal"])
 def test_sections_are_those_of_lowering_every_capacity(lowering: str, training: bool) -> None:
     machine = load_machine("rtx2080ti")
     network = Network(name="bert-tiny", training=training, batch=2, lowering=lowering)

@@ -14,6 +14,7 @@ import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.program import carry_occupancy, place_scratch
+from formulations.residency.banks.retention import Retention, durations
 from formulations.residency.banks.segments import PageSegments
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult, SolverStatus
@@ -42,16 +43,38 @@ class Assignment:
 
 
 def assign(
-    facts: BankCoefficients, plan: Plan, spent: PlanCost, request: Request
+    facts: BankCoefficients,
+    plan: Plan,
+    spent: PlanCost,
+    request: Request,
+    retention: Retention | None = None,
 ) -> Assignment | None:
-    """Return the least cost of a plan's banks; None if the solver found nothing in its time."""
+    """Return the least cost of a plan's banks; None if the solver found nothing in its time.
+
+    Where banks forget, durations depend on the choice, and what may lie where on durations: pages
+    that stay too long are barred from a bank and the choice is made again, until none does. None
+    too if the plan has more that must last than other banks hold.
+    """
     model = _Model(facts, plan, spent)
+    if retention is None:
+        return _solved(model, request)
+    step_cycles = spent.step_time.astype(np.float64)
+    model.bar(retention, step_cycles)
+    while (found := _solved(model, request)) is not None:
+        step_cycles = np.maximum(step_cycles, model.durations(found))
+        if not model.bar(retention, step_cycles, found):
+            return found
+    return None
+
+
+def _solved(model: _Model, request: Request) -> Assignment | None:
+    """Solve the relaxation, then the program with whole numbers next to its solution."""
     options: dict[str, Option] = {"mip_rel_gap": min(_GAP, request.tolerance)}
 
     def solved(one: Program) -> SolverResult:
         return solve_within(one, request, options=options)
 
-    program = model.build.program()
+    program = model.program()
     relaxed = solved(replace(program, integer=None))
     answer = solved(program if relaxed.primal is None else _near(program, relaxed.primal))
     if answer.status is SolverStatus.INFEASIBLE:
@@ -107,6 +130,7 @@ class _Model:
         self._carried()
         self._occupied()
         self._scratched()
+        self._barred: list[Ints] = []
         self._time: Ints | None = None
         if timed:
             cycle, least = self._cycle / self._unit, spent.step_time
@@ -116,6 +140,45 @@ class _Model:
 
     def _columns(self, shape: tuple[int, ...], **sides: Any) -> Ints:
         return self.build.columns(np.ones(shape, bool), **sides)
+
+    def program(self) -> Program:
+        """Return the program, without columns that are barred."""
+        program = self.build.program()
+        upper = program.upper.copy()
+        for columns in self._barred:
+            upper[columns] = 0.0
+        return replace(program, upper=upper)
+
+    def bar(
+        self, retention: Retention, step_cycles: Floats, found: Assignment | None = None
+    ) -> bool:
+        """(A6) Bar pages and scratch from banks that forget them in so long steps.
+
+        Returns whether ``found`` has some of these.
+        """
+        stays = retention.barred(self._found, self._facts.line, step_cycles)
+        scratch = retention.barred_scratch(step_cycles)[self._busy]
+        self._barred = [self._pages[stays], self._scratch[scratch.T]]
+        if found is None:
+            return False
+        broken = (found.pages[stays] > 0).any() or (found.scratch[self._busy][scratch] > 0).any()
+        return bool(broken)
+
+    def durations(self, found: Assignment) -> Floats:
+        """Return (n,) cycles of steps with these banks, not less than they are."""
+        facts, own, steps = self._facts, self._found, self._facts.line.steps
+        busy = np.zeros((facts.bank_count, steps))
+        for bank in range(facts.bank_count):
+            read, write = facts.read_ratio[bank], facts.write_ratio[bank]
+            touched = found.pages[own.segment, bank] * (read * own.read + write * own.write)
+            busy[bank] = np.bincount(own.step, touched, steps)
+            change = found.pages[self._joined, bank] - found.pages[self._joined - 1, bank]
+            moved = self._moved_bytes * np.where(change > 0, write * change, -read * change)
+            busy[bank] += np.bincount(own.begin[self._joined], moved, steps)
+        read, write = facts.read_ratio[STREAM_BANK], facts.write_ratio[STREAM_BANK]
+        busy[STREAM_BANK] += read * self._streamed_read + write * self._streamed_write
+        step, serial = self._spent.step_time, self._spent.serial_time
+        return durations(facts, step.astype(np.float64), serial.astype(np.float64), busy)
 
     def read(self, primal: Floats, objective: float) -> Assignment:
         """Return whole pages, and the cost of banks and time."""

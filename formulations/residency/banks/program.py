@@ -8,7 +8,7 @@ from formulations.residency.banks.network import NOWHERE, BankNetwork
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.solver.program import Floats, ProgramBuilder, SolverResult
 from spmopt.core.shares import STREAM_BANK
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 
 _PARTS = 64
 """The largest bank has so many units of bytes."""
@@ -22,7 +22,13 @@ class BankProgram:
     occupancy, scratch, channels, serial, ports.
     """
 
-    def __init__(self, network: BankNetwork) -> None:
+    def __init__(
+        self, network: BankNetwork, barred: Bools | None = None, no_scratch: Bools | None = None
+    ) -> None:
+        """Build it.
+
+        ``barred`` (c,): arcs that no byte may take; ``no_scratch`` (n, b): banks without scratch.
+        """
         facts, arcs = network.facts, network.arcs
         self.network, self._build = network, ProgramBuilder()
         self.unit_bytes = max(float(facts.capacity_bytes.max()) / _PARTS, 1.0)
@@ -30,11 +36,14 @@ class BankProgram:
         moved = facts.in_byte * arcs.moved_in + facts.out_byte * arcs.moved_out
         moved = moved + arcs.read @ facts.read_byte + arcs.write @ facts.write_byte
         busy = np.flatnonzero(facts.scratch_bytes)
-        self._amount = self._build.columns(len(arcs), cost=moved / self.unit_price)
+        most = np.inf if barred is None else np.where(barred, 0.0, np.inf)
+        self._amount = self._build.columns(len(arcs), cost=moved / self.unit_price, upper=most)
         room = facts.capacity_bytes[:, None] / self.unit_bytes
         every = np.ones((facts.bank_count, facts.line.steps), bool)
         self.used = self._build.columns(every, upper=room)
-        scratch = self._build.columns(every[:, busy])
+        none = np.zeros(every.shape, bool) if no_scratch is None else no_scratch.T
+        most_scratch = np.where(none[:, busy], 0.0, np.inf)
+        scratch = self._build.columns(every[:, busy], upper=most_scratch)
         self._flow()
         self._occupy(carry_occupancy(self._build, self.used, scratch, busy))
         place_scratch(self._build, scratch, facts.scratch_bytes[busy] / self.unit_bytes)

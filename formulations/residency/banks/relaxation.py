@@ -10,6 +10,7 @@ from formulations.residency.banks.network import BankNetwork
 from formulations.residency.banks.paths import Paths, promising
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.residency.banks.program import BankProgram
+from formulations.residency.banks.retention import Retention
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
 from formulations.residency.pages.rounding import to_plan
@@ -19,7 +20,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.table import Bools
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, relaxed_timeline
 
 _ALL_CELLS = 4_000
@@ -99,6 +100,27 @@ class Relaxation:
         self.cut_short = request.remaining_s() <= 0
         return plan
 
+    def lasting(self, request: Request, retention: Retention, step_cycles: Floats) -> Plan | None:
+        """Return a plan in which bytes wait no longer in a bank that forgets than it keeps them.
+
+        Only from one use to the next, which is not all that R12 asks for; and without moves on
+        the way, which R12 allows: so its prices are no bound, and its plan need not be legal.
+        """
+        field = Field(self.facts.line)
+        chosen = field.near(0)
+        if int(chosen.sum()) > _MOST_CELLS or request.remaining_s() <= 0:
+            return None
+        network = BankNetwork(self.facts, ChosenCells(field, chosen))
+        built = BankProgram(
+            network,
+            retention.barred_arcs(network.arcs, step_cycles),
+            retention.barred_scratch(step_cycles),
+        )
+        answer = self._answer(built, chosen, request)
+        if answer.status is not SolverStatus.OPTIMAL:
+            return None
+        return self._rounded(built, answer, retention.room(step_cycles))
+
     @property
     def _limit(self) -> float:
         return _THRESHOLD * self.facts.byte_price
@@ -113,16 +135,25 @@ class Relaxation:
         self, field: Field, chosen: Bools, request: Request
     ) -> tuple[BankProgram, SolverResult]:
         built = BankProgram(BankNetwork(self.facts, ChosenCells(field, chosen)))
+        return built, self._answer(built, chosen, request)
+
+    @staticmethod
+    def _answer(built: BankProgram, chosen: Bools, request: Request) -> SolverResult:
         interior = interior_point(_PRECISE if chosen.size <= _ALL_CELLS else _LARGE)
         # An interior point that loses its precision ends far away; a vertex does not.
         for options in (interior, {"solver": "simplex"}):
             answer = solve_within(built.program, request, options=options)
             if answer.status is not SolverStatus.OTHER:
                 break
-        return built, answer
+        return answer
 
-    def _rounded(self, built: BankProgram, answer: SolverResult) -> Plan | None:
-        """Return whole pages of the solution, whatever their bank; only where there is one mode."""
+    def _rounded(
+        self, built: BankProgram, answer: SolverResult, room: Ints | None = None
+    ) -> Plan | None:
+        """Return whole pages of the solution, whatever their bank; only where there is one mode.
+
+        ``room`` (n,): pages of the steps, those of all banks if not given.
+        """
         if self._instance.several_modes:
             return None
         machine, line = self._instance.machine, self._line
@@ -130,7 +161,8 @@ class Relaxation:
             profile(built.network, RankedIntervals(line), built.amounts(answer)),
             self.prices.load + self.facts.in_byte,
             page_bytes=machine.page_bytes,
-            capacity_pages=sum(machine.bank_pages) - machine.pages(line.scratch_bytes),
+            capacity_pages=(machine.spm_pages if room is None else room)
+            - machine.pages(line.scratch_bytes),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,9 +13,10 @@ from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.prices import certificate
 from formulations.residency.banks.relaxation import Relaxation
+from formulations.residency.banks.retention import Retention
 from formulations.residency.page import schedule as page_schedule
 from spmopt.assemble.cost import plan_cost
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import SEVERAL_MODES
@@ -26,7 +28,9 @@ from spmopt.core.timeline import fitting_timeline, timeline
 
 _FOR_PAGES = 0.3
 _FOR_PROGRAM = 0.5
-"""Shares of the time for a plan that knows no banks, and for the program that does."""
+_PARTS = (1.0, 0.5, 0.25)
+"""Shares of the time for a plan that knows no banks, and for the program that does; parts of
+the time that banks keep contents, which plans of their own wait at most."""
 _NO_BANKS = (
     "scheduler banks: the machine has no banks; give some by --bank, or use the scheduler page"
 )
@@ -59,6 +63,8 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         relaxation.offer(first.certificate)
     rounded = relaxation.run(_part(request, _FOR_PROGRAM))
     plans += [] if rounded is None else [rounded]
+    if first.plan is not None:
+        plans += _lasting(instance, request, relaxation, first.plan)
     found = _Best(instance, request)
     for number, plan in enumerate(reversed(plans)):
         request.report(f"banks of plan {number + 1} of {len(plans)}", None)
@@ -90,11 +96,39 @@ def _part(request: Request, share: float) -> Request:
     return replace(request, time_limit_s=spent_s + share * left)
 
 
-def _without_banks(instance: Instance, request: Request) -> Outcome:
-    """Return a plan and prices for one bank of the same size, with energies between the banks'."""
+def _lasting(
+    instance: Instance, request: Request, relaxation: Relaxation, usual: Plan
+) -> list[Plan]:
+    """Return plans with less that must last, where banks forget.
+
+    Some keep little in banks that forget from one use to the next, as long as in the ``usual``
+    plan; the last one fits the banks that do not, and so is legal whatever lies where.
+    """
+    machine, retention = instance.machine, Retention(instance.machine)
+    if not retention.binds:
+        return []
+    line = timeline(instance, usual.steps)
+    step_cycles = plan_cost(machine, line, usual).step_time.astype(np.float64)
+    plans = [
+        relaxation.lasting(_part(request, _FOR_PAGES), Retention(machine, part), step_cycles)
+        for part in _PARTS
+    ]
+    pages = retention.lasting_pages
+    if pages:
+        with suppress(InfeasibleError):
+            plans.append(_without_banks(instance, request, pages).plan)
+    return [plan for plan in plans if plan is not None]
+
+
+def _without_banks(instance: Instance, request: Request, pages: int | None = None) -> Outcome:
+    """Return a plan and prices for one bank, with energies between the banks'.
+
+    It has ``pages``, or as many as all banks.
+    """
     objective = merged(request.objective, instance.machine)
     machine = instance.machine
-    whole = replace(machine, spm_bytes=machine.spm_pages * machine.page_bytes, banks=())
+    size_bytes = (pages or machine.spm_pages) * machine.page_bytes
+    whole = replace(machine, spm_bytes=size_bytes, banks=())
     return page_schedule(
         replace(instance, machine=whole),
         replace(
@@ -114,6 +148,8 @@ class _Best:
         self._instance = instance
         self._request = request
         self._value = np.inf
+        retention = Retention(instance.machine)
+        self._retention = retention if retention.binds else None
         self.plan: Plan | None = None
 
     def offer(self, plan: Plan, share: float) -> None:
@@ -122,11 +158,13 @@ class _Best:
         line = timeline(instance, plan.steps)
         facts = BankCoefficients(instance, line, objective, relaxed=False)
         cost = plan_cost(instance.machine, line, plan)
-        banked, value = plan, np.inf
+        banked, value, forgets = plan, np.inf, self._retention is not None
         if self._request.remaining_s() > 0 or self.plan is None:
-            chosen = assign(facts, plan, cost, _part(self._request, share))
+            chosen = assign(facts, plan, cost, _part(self._request, share), self._retention)
             if chosen is not None:
-                banked, value = replace(plan, banks=bank_rows(chosen)), chosen.value
+                banked, value, forgets = replace(plan, banks=bank_rows(chosen)), chosen.value, False
+        if forgets:  # without a choice it may not be legal
+            return
         value += facts.in_byte * cost.dram_in_bytes + facts.out_byte * cost.dram_out_bytes
         if value < self._value or self.plan is None:
             self.plan, self._value = banked, value

@@ -3,7 +3,8 @@
 A dynamic program over the joint state of all tensors: resident prefix and valid suffix, as in
 :mod:`tests.brute_force_moves` (rules R2 to R5 and R7), and the bank of every resident page. What a
 step costs is written from the rules of the README of ``formulations/residency/banks``, with
-fractions. For instances of one mode whose sizes are whole pages.
+fractions. For instances of one mode whose sizes are whole pages. Where banks forget, no page is
+moved within its bank to write it anew.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Own(NamedTuple):
 
     state: State
     banks: Banks
+    ages: tuple[int, ...] = ()
+    """Cycles since the pages were written, 0 in banks that do not forget."""
 
 
 class Choice(NamedTuple):
@@ -79,7 +82,7 @@ def _advance(
     best: dict[Joint, Way] = {}
     mode = rules.instance.operations[step].modes[0]
     known: dict[tuple[int, Own], list[Choice]] = {}
-    costs: dict[tuple[Choice, ...], Fraction | None] = {}
+    costs: dict[tuple[Choice, ...], tuple[Fraction, int] | None] = {}
     for joint, (value, taken) in ways.items():
         options = []
         for tensor, own in enumerate(joint):
@@ -90,10 +93,13 @@ def _advance(
         for choices in product(*options):
             if choices not in costs:
                 costs[choices] = _cost(rules.instance, objective, step, mode, choices)
-            cost = costs[choices]
-            if cost is None:
+            known_cost = costs[choices]
+            if known_cost is None:
                 continue
-            new = tuple(Own(choice.move.new, choice.banks) for choice in choices)
+            cost, cycles = known_cost
+            new = _renewed(rules.instance, step, joint, choices, cycles)
+            if new is None:
+                continue
             if new not in best or value + cost < best[new][0]:
                 best[new] = (value + cost, (*taken, choices))
     return best
@@ -118,8 +124,8 @@ def _choices(rules: Rules, step: int, tensor: int, own: Own) -> Iterator[Choice]
 
 def _cost(
     instance: Instance, objective: Objective, step: int, mode: Mode, choices: tuple[Choice, ...]
-) -> Fraction | None:
-    """What a step adds to the objective; None where a bank is too full (R1)."""
+) -> tuple[Fraction, int] | None:
+    """What a step adds to the objective, and its cycles; None where a bank is too full (R1)."""
     machine = instance.machine
     capacity = list(machine.bank_pages)
     for choice in choices:
@@ -137,7 +143,27 @@ def _cost(
     value += objective.dram_out_byte * sum(m.store + m.stream_out for m in moves)
     value += objective.mac * mode.macs
     cycles = _cycles(instance, step, mode, moves, (read, write))
-    return value + objective.cycle * cycles
+    return value + objective.cycle * cycles, cycles
+
+
+def _renewed(
+    instance: Instance, step: int, joint: Joint, choices: tuple[Choice, ...], cycles: int
+) -> Joint | None:
+    """State after a step of so many cycles; None where a page is older than it lasts (R12)."""
+    limits, operation = instance.machine.retention_cycles, instance.operations[step]
+    new = []
+    for tensor, (own, choice) in enumerate(zip(joint, choices, strict=True)):
+        writes, reads = tensor in operation.writes, tensor in operation.reads
+        ages = []
+        for page, bank in enumerate(choice.banks):
+            limit = limits[bank]
+            stays = page < len(own.banks) and own.banks[page] == bank
+            old = own.ages[page] + cycles if stays else cycles
+            if limit is not None and (old if reads or not writes else cycles) > limit:
+                return None
+            ages.append(0 if limit is None else cycles if writes else old)
+        new.append(Own(choice.move.new, choice.banks, tuple(ages)))
+    return tuple(new)
 
 
 def _touched(

@@ -23,7 +23,7 @@ _MASKED = -1e9
 """What is below hides a place: masks have the least number of their type."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Weight:
     size: int
     contents: Array | None

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import product
 
@@ -40,6 +41,9 @@ it what was used last is taken to fill."""
 _WORK = 60_000
 """Operations that are scheduled in all orders compared, but for the first few: a minute on GNMT
 with 22,000 operations, seconds on most networks."""
+_WORTH = 0.005
+"""Of the time of the list as given: what another order must save. The policy is about as far from
+the optimum: BERT-tiny in training on 1 MB is 0.4 % faster by it in an order that is 0.3 % slower."""
 _FEW = 3
 """Orders that are compared however many operations there are."""
 
@@ -67,7 +71,7 @@ def order_named(instance: Instance, name: str) -> Ints | None:
 
 def _best(instance: Instance) -> Ints:
     """Return the order in which the policy is fastest; of equals the first."""
-    known, best, found = set[bytes](), None, np.arange(len(instance.operations))
+    known, most, found = set[bytes](), None, np.arange(len(instance.operations))
     for order in _candidates(instance):
         if order.tobytes() in known:
             continue
@@ -76,8 +80,9 @@ def _best(instance: Instance) -> Ints:
         known.add(order.tobytes())
         runner = ScheduleRunner(reordered(instance, order), Request())
         legal = runner.run(find(_JUDGE)).legal
-        if legal is not None and (best is None or legal.value < best):
-            best, found = legal.value, order
+        if legal is not None and (most is None or legal.value < most):
+            # The first is the list as given, which must be beaten by more than a little.
+            most, found = legal.value * Fraction(1 if len(known) > 1 else 1 - _WORTH), order
     return found
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.graph import Graph, Node, Value
+from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.order import dependences, depth_first, reordered
 from spmopt.core.pieces.listing import listing_of
 from spmopt.core.scheduler import Request
@@ -137,3 +138,37 @@ def test_one_operation_has_one_order() -> None:
 def test_unknown_order() -> None:
     with pytest.raises(InputError, match="no order called 'deepest'; choose one of"):
         order_named(chains(), "deepest")
+
+
+def test_an_update_through_a_view() -> None:
+    """The weight is updated in place as the vector that a view makes of it; two names are equal."""
+    graph = Graph(
+        name="update",
+        values=(
+            Value(name="x", shape=(8, 64), kind=TensorKind.INPUT),
+            Value(name="w", shape=(64, 64), kind=TensorKind.WEIGHT),
+            Value(name="flat", shape=(4096,), kind=TensorKind.WEIGHT),
+            Value(name="y", shape=(8, 64)),
+            Value(name="g", shape=(4096,), kind=TensorKind.WEIGHT_GRADIENT),
+            Value(name="z", shape=(8, 64), keep=True),
+            Value(name="a", shape=(8, 64)),
+            Value(name="b", shape=(8, 64), keep=True),
+        ),
+        nodes=tuple(
+            Node(name=name, operator=operator, inputs=inputs, outputs=(output,), attributes=more)
+            for name, operator, inputs, output, more in (
+                ("relu1", "Relu", (0,), 6, {}),
+                ("product", "MatMul", (0, 1), 3, {}),
+                ("view", "Reshape", (1,), 2, {"shape": (4096,)}),
+                ("update", "SGD", (2, 4), 2, {}),
+                ("relu", "Relu", (6,), 7, {}),
+                ("relu", "Relu", (3,), 5, {}),
+            )
+        ),
+    )
+    machine = spmopt.machine("small-npu", spm="16KB")
+    listed = spmopt.lower(graph, machine)
+    for order in ORDERS:
+        found = spmopt.lower(graph, machine, order=order)
+        assert read_from(found) == read_from(listed)
+        listing_of(found)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from spmopt.core.graph import Graph, Node
 from spmopt.graph import operators
+from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import Style
 from spmopt.graph.preparation import prepared
 
@@ -31,12 +32,16 @@ def in_order(graph: Graph, lowering: str, order: Iterable[int]) -> Graph:
         A node comes before what it needs.
     """
     graph = prepared(graph, lowering)
-    views = {
-        node.outputs[0]: node
-        for node in graph.nodes
-        if operators.lookup(node.operator).style is Style.VIEW
-    }
-    computing = [node for node in graph.nodes if node.outputs[0] not in views]
+    style = [operators.lookup(node.operator).style for node in graph.nodes]
+    nodes = list(zip(graph.nodes, style, strict=True))
+    # An operation may update a value in place that a view gives.
+    views = {node.outputs[0]: node for node, each in nodes if each is Style.VIEW}
+    names: set[str] = set()  # numbered in the order as listed, as the instance's are
+    computing = [
+        replace(node, name=unused(node.name, names))
+        for node, each in nodes
+        if each is not Style.VIEW
+    ]
     return replace(graph, nodes=tuple(_with_views([computing[at] for at in order], views)))
 
 

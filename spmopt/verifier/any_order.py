@@ -3,9 +3,9 @@
 **Claim.** Every legal schedule of an instance, in any order that its predecessors allow (R8), costs
 at least what :func:`any_order_bound` returns (PROBLEM.md, section 5).
 
-**Proof.** Where predecessors name all that the accesses of a tensor must wait for (read after write,
-write after read or write), as in every instance that was lowered, each operation reads the same
-contents of it in any order: so the same writes are live afterwards, and what is in DRAM at the
+**Proof.** Where predecessors name all that the accesses of a tensor must wait for (read after
+write, write after read or write), as in every instance that was lowered, each operation reads the
+same contents of it in any order: so the same writes are live afterwards, and what is in DRAM at the
 start is read before it is overwritten, or never. Of other, *loose*, tensors less is known: one that
 is read by some operation and written by none enters, and the last contents leave if they are kept.
 

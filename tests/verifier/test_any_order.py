@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
+from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective, energy_objective
 from spmopt.core.order import dependences
@@ -17,7 +19,7 @@ from spmopt.verifier.any_order import any_order_bound
 from tests.brute_force import optimum
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny
-from tests.verifier.random_plans import random_schedule
+from tests.verifier.random_plans import random_plan, random_schedule
 
 
 def objectives(instance: Instance) -> tuple[Objective, ...]:
@@ -55,6 +57,33 @@ def test_no_legal_schedule_of_any_order_costs_less(seed: int, whole: bool, duple
     on = complete(instance) if whole else instance
     for objective in objectives(instance):
         assert any_order_bound(on, objective) <= report.totals.value(objective)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), left=st.floats(0.0, 0.9), duplex=st.booleans())
+def test_without_some_predecessors(seed: int, left: float, duplex: bool) -> None:
+    """Then accesses may come before what they would have to wait for."""
+    generator = np.random.default_rng(seed)
+    listed = random_instance(seed, max_operations=7, max_modes=2, duplex=duplex, setup=True)
+    instance = replace(
+        listed,
+        operations=tuple(
+            replace(
+                each,
+                predecessors=tuple(p for p in each.predecessors if generator.random() < left),
+            )
+            for each in listed.operations
+        ),
+    )
+    try:
+        schedule = assemble(instance, random_plan(instance, generator, free_order=True))
+    except ValueError:  # an operation reads what nothing has written
+        reject()
+    totals = verify(instance, schedule).totals
+    assume(totals is not None)
+    assert totals is not None
+    for objective in objectives(instance):
+        assert any_order_bound(instance, objective) <= totals.value(objective)
 
 
 @pytest.mark.parametrize("seed", range(40))

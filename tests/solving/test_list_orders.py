@@ -1,0 +1,174 @@
+"""The order in which operations are listed anew: legal, the same results, and worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spmopt
+from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph, Node, Value
+from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.order import dependences, depth_first, reordered
+from spmopt.core.pieces.listing import listing_of
+from spmopt.core.scheduler import Request
+from spmopt.io.files import write_instance
+from spmopt.schedulers.registry import find
+from spmopt.solving.orders import ORDERS, ListScheduling, order_named
+from spmopt.solving.runner import ScheduleRunner
+from tests.strategies import random_instance
+from tests.tiny import Op, tiny
+
+NETWORKS: tuple[tuple[str, bool, Mapping[str, int]], ...] = (
+    ("squeezenet", False, {}),
+    ("googlenet", True, {}),
+    ("bert-tiny", True, {}),
+    ("gnmt", True, {"steps": 2, "layers": 3, "hidden": 64, "vocabulary": 500}),
+    ("llama3", False, {"layers": 2, "sequence": 8, "past": 8, "hidden": 128, "inner": 256}),
+)
+
+
+def read_from(instance: Instance) -> dict[str, list[tuple[str, int]]]:
+    """Return, of each operation by name, the operations whose results it reads."""
+    last: dict[int, str] = {}
+    found = {}
+    for operation in instance.operations:
+        found[operation.name] = [(last.get(t, "before"), t) for t in operation.reads]
+        last.update(dict.fromkeys(operation.writes, operation.name))
+    found["the end"] = [(last.get(t, "before"), t) for t in range(len(instance.tensors))]
+    return found
+
+
+def policy_value(instance: Instance) -> float:
+    """Return what a policy takes."""
+    legal = ScheduleRunner(instance, Request()).run(find("belady-size:granularity=page")).legal
+    assert legal is not None
+    return float(legal.value)
+
+
+def chains() -> Instance:
+    """Two chains through 8 bytes each, listed in turn, in a scratchpad of 8 bytes."""
+    return tiny(
+        {"a": (8, ""), "b": (8, ""), "c": (4, "keep"), "d": (4, "keep")},
+        [
+            Op(writes="a"),
+            Op(writes="b"),
+            Op(reads="a", writes="c"),
+            Op(reads="b", writes="d"),
+        ],
+        spm=8,
+    )
+
+
+def test_what_was_produced_is_used_next() -> None:
+    for share, recent in ((0.5, False), (0.0, True)):
+        order = ListScheduling(chains()).order(8, share, recent=recent)
+        assert order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
+    found = order_named(chains(), "searched")
+    assert found is not None
+    assert policy_value(reordered(chains(), found)) < policy_value(chains())
+
+
+def test_a_weight_on_chip_serves_all_that_wait_for_it() -> None:
+    """Of two weights and two inputs each, listed by input, there is room for one."""
+    tensors = {"w": (8, "in"), "v": (8, "in"), "x": (1, "in"), "y": (1, "in")}
+    results = dict.fromkeys(("wx", "vx", "wy", "vy"), (1, "keep"))
+    listed = [Op(reads=f"{w} {x}", writes=f"{w}{x}") for x in "xy" for w in "wv"]
+    order = ListScheduling(tiny(tensors | results, listed, spm=12)).order(12, 0.0)
+    assert order.tolist() in ([0, 2, 1, 3], [0, 2, 3, 1])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_orders_keep_what_is_read(seed: int) -> None:
+    instance = random_instance(seed, max_operations=12, max_tensors=8)
+    for share in (0.0, 1.0):
+        for recent in (False, True):
+            order = ListScheduling(instance).order(8, share, recent=recent)
+            place = np.argsort(order)
+            for index, before in enumerate(dependences(instance)):
+                assert all(place[earlier] < place[index] for earlier in before)
+            assert read_from(reordered(instance, order)) == read_from(instance)
+
+
+@pytest.mark.parametrize(("network", "training", "parameters"), NETWORKS)
+@pytest.mark.parametrize("order", ORDERS[1:])
+def test_networks_compute_the_same(
+    network: str, training: bool, parameters: Mapping[str, int], order: str
+) -> None:
+    workload = spmopt.load(network, training=training, batch=2, parameters=parameters or None)
+    machine = spmopt.machine("rtx2080ti", spm="256kB")
+    listed, found = (spmopt.lower(workload, machine, order=each) for each in ("listed", order))
+    assert read_from(found) == read_from(listed)
+    assert found.tensors == listed.tensors
+    whole = listing_of(found)  # refuses what is not the instance's own
+    assert [each.name for each in whole.operations] == [each.name for each in found.operations]
+    if found.operations != listed.operations:
+        assert found.name.endswith(f"{order} order")
+
+
+def test_a_worse_listing_is_found_back() -> None:
+    """Depth first, GNMT loads the weights of all layers in each time step."""
+    sizes = {"steps": 4, "layers": 4, "hidden": 128, "vocabulary": 1000}
+    workload = spmopt.load("gnmt", training=True, batch=4, parameters=sizes)
+    listed = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="2MB"))
+    worse = reordered(listed, depth_first(listed))
+    least, most = policy_value(listed), policy_value(worse)
+    assert most > 1.1 * least
+    found = order_named(worse, "searched")
+    assert found is not None
+    assert policy_value(reordered(worse, found)) < 1.02 * least
+
+
+def test_stored_instance_in_another_order(tmp_path: Path) -> None:
+    path = tmp_path / "chains.json"
+    write_instance(path, chains())
+    found = spmopt.lower(spmopt.load(path), order="searched")
+    assert [each.name for each in found.operations] == ["op0", "op2", "op1", "op3"]
+    assert found.listed is None
+
+
+def test_one_operation_has_one_order() -> None:
+    one = tiny({"a": (8, "in"), "b": (4, "keep")}, [Op(reads="a", writes="b")], spm=4)
+    assert all(order_named(one, name) is None for name in ORDERS)
+
+
+def test_unknown_order() -> None:
+    with pytest.raises(InputError, match="no order called 'deepest'; choose one of"):
+        order_named(chains(), "deepest")
+
+
+def test_an_update_through_a_view() -> None:
+    """The weight is updated in place as the vector that a view makes of it; two names are equal."""
+    graph = Graph(
+        name="update",
+        values=(
+            Value(name="x", shape=(8, 64), kind=TensorKind.INPUT),
+            Value(name="w", shape=(64, 64), kind=TensorKind.WEIGHT),
+            Value(name="flat", shape=(4096,), kind=TensorKind.WEIGHT),
+            Value(name="y", shape=(8, 64)),
+            Value(name="g", shape=(4096,), kind=TensorKind.WEIGHT_GRADIENT),
+            Value(name="z", shape=(8, 64), keep=True),
+            Value(name="a", shape=(8, 64)),
+            Value(name="b", shape=(8, 64), keep=True),
+        ),
+        nodes=tuple(
+            Node(name=name, operator=operator, inputs=inputs, outputs=(output,), attributes=more)
+            for name, operator, inputs, output, more in (
+                ("relu1", "Relu", (0,), 6, {}),
+                ("product", "MatMul", (0, 1), 3, {}),
+                ("view", "Reshape", (1,), 2, {"shape": (4096,)}),
+                ("update", "SGD", (2, 4), 2, {}),
+                ("relu", "Relu", (6,), 7, {}),
+                ("relu", "Relu", (3,), 5, {}),
+            )
+        ),
+    )
+    machine = spmopt.machine("small-npu", spm="16KB")
+    listed = spmopt.lower(graph, machine)
+    for order in ORDERS:
+        found = spmopt.lower(graph, machine, order=order)
+        assert read_from(found) == read_from(listed)
+        listing_of(found)

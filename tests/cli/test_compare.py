@@ -22,3 +22,11 @@ def test_named_ones_are_refused_with_those_that_do(run: Run) -> None:
     error = refused(run(f"compare {MLP} --objective replay -s belady,fluid"))
     assert "scheduler fluid: no objective replay; use time, traffic, energy" in error
     assert error.strip().endswith("contiguous, joint, or any policy, as belady")
+
+
+def test_an_optimizer_of_steps_is_valued_by_the_replay(run: Run) -> None:
+    ran = run(f"solve {MLP} --scheduler page --objective replay --json")
+    (result,) = ran.record["results"] if "results" in ran.record else (ran.record["result"],)
+    assert (ran.code, result["status"], result["bound"]) == (0, "feasible", None)
+    assert result["value"] == result["replay_cycles"] <= result["makespan_cycles"]
+    assert "optimizes time with barriers between steps; compared by the replay" in result["notes"]

@@ -11,7 +11,7 @@ from formulations.solver import apart
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
-from spmopt.core.result import ClassBound, Outcome
+from spmopt.core.result import MOVED_WHOLE, ClassBound, Outcome
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -89,10 +89,9 @@ def search(
     )
 
 
-CLASS = "the replay of whole tensors, moved whole, in one range of addresses each, in any order"
 _MOST_USES = 300
 _TOO_LARGE = (
-    "not searched, for {} uses of tensors are more than {}: this is the schedule of the best policy"
+    "not searched, for {} uses of tensors are more than {}: this is the best schedule of others"
 )
 
 
@@ -118,6 +117,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         same=request.threads > 1,
     )
     best: FoundSchedule | None = None
+    cycle = request.objective.cycle  # the only weight that the objective may have
     least = least_cycles(facts)
     request.report("searching orders, times and addresses", None)
     for answer in search(instance, settings, _hint(facts, request), request.stop):
@@ -128,9 +128,9 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         else:
             least = max(least, answer.cycles)
         request.report_incumbent(
-            value=None if best is None else best.cycles, bound=least, of_class=True
+            value=None if best is None else cycle * best.cycles, bound=cycle * least, of_class=True
         )
-    bound = ClassBound(value=float(least), holds_for=CLASS, proved_by="CP-SAT")
+    bound = ClassBound(value=float(cycle * least), holds_for=MOVED_WHOLE, proved_by="CP-SAT")
     if best is None:
         return Outcome(plan=request.start, class_bound=bound)
     return Outcome(plan=None, schedule=best.schedule, class_bound=bound)

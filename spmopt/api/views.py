@@ -237,6 +237,11 @@ def export(
         raise InputError(f"format {format}: no such format; give mps or lp")
     aim = objective_named(objective, instance.machine)
     find("whole").require(aim)
+    if aim.replayed:
+        raise InputError(
+            f"export: no objective {option_name(aim.name)}, for the program has barriers between "
+            "steps; use time"
+        )
     find("whole").require_features(instance.machine.features)
     if instance.bypassing:
         raise InputError(

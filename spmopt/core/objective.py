@@ -218,7 +218,7 @@ OBJECTIVES: Registry[ObjectiveEntry] = Registry(
         ),
         "replay": ObjectiveEntry(
             of=REPLAY,
-            summary="cycles without barriers between steps (policies, and the scheduler joint)",
+            summary="cycles without barriers between steps (joint minimizes it)",
         ),
         "traffic": ObjectiveEntry(
             of=TRAFFIC,

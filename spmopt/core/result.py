@@ -27,7 +27,11 @@ between anything (PROBLEM.md, section 2)."""
 KEPT_WHOLE = "whole tensors, between two uses kept in full or dropped in full"
 """The same, and a tensor that is resident in two uses in a row is in full between them, or not at
 all in some step: no part of it stays while another leaves."""
-
+MOVED_WHOLE = (
+    "the replay of whole tensors, moved whole, in one range of addresses each, in any order"
+)
+"""Class of schedules: a tensor is resident in full or not at all, in every step, in one range of
+addresses each time, and loads and stores move all of it; operations may run in any order."""
 
 LARGEST_TOLERANCE = 0.01
 """A schedule further from its bound is never called optimal, whatever tolerance was asked for."""

@@ -34,6 +34,8 @@ class Incumbent:
     other_order
         The schedule runs the operations in another order than the instance's, so that bounds of
         that order say nothing about it.
+    other_class
+        The schedule is not of the class that bounds ``of_class`` hold for.
     scheduler
         Who was asked for the schedule; said by :mod:`spmopt.solving`.
     """
@@ -45,6 +47,7 @@ class Incumbent:
     verified: bool = False
     certified: bool = False
     other_order: bool = False
+    other_class: bool = False
     scheduler: str = ""
 
 

@@ -100,10 +100,10 @@ def remarks(result: Result) -> list[str]:
 
 
 def barrier_notes(result: Result) -> list[str]:
-    """Return what an account of steps says of a schedule that was made for the replay."""
+    """Return what an account of steps says of a schedule that is compared by the replay."""
     if not result.objective.replayed:
         return []
-    made = "The schedule was optimized for the replay, which has no barriers between steps; "
+    made = "The schedule was valued by the replay, which has no barriers between steps; "
     return [f"{made}times and stalls here include the barriers."]
 
 

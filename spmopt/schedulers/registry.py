@@ -55,7 +55,8 @@ class SchedulerEntry:
     granularity
         What may be resident of a tensor: ``whole``, ``page``, ``contiguous`` or ``fluid``.
     replayed
-        It minimizes time of the replay, and not the sum of the durations of steps.
+        It minimizes time of the replay, and not the sum of the durations of steps; of those that
+        do not, optimizers are compared by it all the same (:mod:`spmopt.solving.barriers`).
     weights
         Weights that an objective may have; None for any.
     knows, needs
@@ -67,7 +68,8 @@ class SchedulerEntry:
     chosen
         What was chosen of them; the callable's own defaults hold for the rest.
     starts
-        Policies from whose best plan a formulation starts.
+        Policies from whose best plan a formulation starts; one that is ``replayed`` starts from
+        others too.
     backends
         Families of other solvers, each with the target that takes one as ``solver``.
     alone
@@ -150,11 +152,15 @@ class SchedulerEntry:
         )
 
     def takes(self, objective: Objective) -> bool:
-        """Whether it can minimize ``objective``: time of its kind, and weights that it knows."""
+        """Whether it schedules for ``objective``: it knows its weights, and time of its kind.
+
+        An optimizer of time with barriers between steps is taken for the replay, which has none.
+        """
         if self.kind is Kind.POLICY:
             return True
         known = self.weights is None or objective.weighted <= self.weights
-        return known and objective.replayed == self.replayed
+        by_steps = objective.replayed and self.kind is Kind.FORMULATION
+        return known and (by_steps or objective.replayed == self.replayed)
 
     def takes_features(self, features: frozenset[str]) -> bool:
         """Whether it schedules machines with these features, and no others."""
@@ -239,7 +245,9 @@ def _own_entries() -> dict[str, SchedulerEntry]:
         if name in entries or "granularity" in entry.options
     )
     return {
-        name: replace(entry, starts=policies) if entry.starts == ("policies",) else entry
+        name: replace(entry, starts=(*policies, *entry.starts[1:]))
+        if entry.starts[:1] == ("policies",)
+        else entry
         for name, entry in entries.items()
     }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.order import other_order
 from spmopt.core.pieces.listing import Pieces
-from spmopt.core.result import Certificate, Outcome, Result, Status, Totals, is_optimal
+from spmopt.core.result import Certificate, ClassBound, Outcome, Result, Status, Totals, is_optimal
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -108,6 +108,14 @@ def within_class(outcome: Outcome, value: Fraction) -> Outcome:
     if Fraction(known.value) <= value * (1 + slack):
         return outcome
     return replace(outcome, class_bound=None)
+
+
+def of_other_class(known: ClassBound, unit: str) -> str:
+    """Return the note on a bound that says nothing of the schedule, which is not of its class."""
+    least = (
+        f"at least {known.value:,.10g} {unit} for {known.holds_for} (bound of {known.proved_by})"
+    )
+    return f"{least}; this schedule is not one of these"
 
 
 def order_key(order: Ints | None) -> Key:

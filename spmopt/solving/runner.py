@@ -12,12 +12,21 @@ from spmopt.core.bypass import without_bypass
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
+from spmopt.core.moved_whole import moved_whole
 from spmopt.core.order import other_order, reordered
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate, Outcome
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import BOUNDER, Kind, SchedulerEntry, find
+from spmopt.solving.barriers import (
+    NOTHING_BETTER,
+    by_steps,
+    no_worse,
+    no_worse_than_list,
+    replayed,
+    with_barriers,
+)
 from spmopt.solving.records import (
     Bound,
     Key,
@@ -25,6 +34,7 @@ from spmopt.solving.records import (
     Run,
     VerifiedSchedule,
     failure_of,
+    of_other_class,
     order_key,
     proofs_of,
     within_class,
@@ -43,6 +53,8 @@ _LIST_SHARE = 0.2
 """Of the time limit of who chooses a cover: for the list as given."""
 _LIST_TOLERANCE = 1e-3
 """Of that list: covers differ by more."""
+_START_SHARE = 0.25
+"""Of the time limit of who minimizes the replay: for each optimizer that it starts from."""
 _FINISH_S = 7e-5
 """Of an operation: to assemble a schedule, to verify it, and to evaluate its bound."""
 
@@ -61,6 +73,8 @@ class ScheduleRunner:
         self._request = request
         self._policies: dict[tuple[str, int], Run] = {}
         self._page: Run | None = None
+        self._replayed: dict[str, Run] = {}
+        self._steps: ScheduleRunner | None = None
         self._asked = find(BOUNDER)
 
     def run_asked(self, entry: SchedulerEntry) -> Run:
@@ -70,7 +84,8 @@ class ScheduleRunner:
             self._tell(Incumbent())
         found = self.run(entry) if entry.is_own else self._run_foreign(entry)
         if found.legal is not None:
-            self._tell_legal(found.legal)
+            own_class = found.outcome is not None and found.outcome.class_bound is not None
+            self._tell_legal(found.legal, other_class=entry.replayed and not own_class)
         return found
 
     def _run_foreign(self, entry: SchedulerEntry) -> Run:
@@ -108,12 +123,16 @@ class ScheduleRunner:
         asked = self._asked
         self._request.on_incumbent(replace(news, scheduler=asked.name, of_covers=asked.covers))
 
-    def _tell_legal(self, legal: VerifiedSchedule) -> None:
+    def _tell_legal(self, legal: VerifiedSchedule, *, other_class: bool = False) -> None:
         other_order = legal.order is not None
-        self._tell(Incumbent(value=legal.value, verified=True, other_order=other_order))
+        news = Incumbent(value=legal.value, verified=True, other_order=other_order)
+        self._tell(replace(news, other_class=other_class))
 
     def run(self, entry: SchedulerEntry) -> Run:
         """Run one scheduler and verify its schedule."""
+        if by_steps(entry, self._request.objective):
+            self._replayed[entry.name] = found = self._run_by_steps(entry)
+            return found
         if entry.covers:
             return self._cover(entry)
         if entry.kind is Kind.FORMULATION:
@@ -126,6 +145,27 @@ class ScheduleRunner:
         if key not in self._policies:
             self._policies[key] = self._call(entry)
         return self._policies[key]
+
+    def _run_by_steps(self, entry: SchedulerEntry, share: float = 1.0) -> Run:
+        """Run an optimizer of steps, in a share of the time, and value what it finds by the replay.
+
+        It is no worse than the policies that it starts from there either.
+        """
+        objective = self._request.objective
+        request = with_barriers(self._request)
+        runner = ScheduleRunner(
+            self._instance, replace(request, time_limit_s=share * request.time_limit_s)
+        )
+        if self._steps is not None:
+            runner._policies, runner._page = self._steps._policies, self._steps._page
+        self._steps = runner if share == 1 else self._steps
+        run = replayed(runner.run(entry), objective)
+        if entry.covers:
+            self._page = None if runner._page is None else replayed(runner._page, objective)
+            return no_worse_than_list(run, self._page)
+        if entry.granularity == "contiguous":  # whose addresses no policy has
+            return run
+        return no_worse(run, runner._legal(entry), objective)
 
     def best_bounds(self, runs: Sequence[Run]) -> dict[Key, Bound]:
         """Evaluate every certificate exactly; the best one of each order.
@@ -191,35 +231,60 @@ class ScheduleRunner:
         return Bound(value=value, certificate=certificate)
 
     def _optimize(self, entry: SchedulerEntry) -> Run:
-        """From the best policy on, and never worse; those that it asks for count in its seconds."""
+        """From the best start on, and never worse; those that it asks for count in its seconds."""
         starts = [self._call(replace(entry, target=entry.alone))] if entry.alone else []
         if starts and starts[0].legal is not None:
             return starts[0]
         spent_s = sum(run.solve_s for run in starts)
-        many = len(self._instance.operations) > _MANY
-        for name in () if many else self._starts(entry):
-            if not self._request.stop() or all(run.legal is None for run in starts):
-                starts.append(self.run(find(name)))
-        legal = self._legal(entry)
+        spent_s += self._run_starts(entry, starts)
+        legal = self._legal(entry, starts)
         starts_count = legal and entry.granularity != "contiguous"  # whose addresses no policy has
         if starts_count:
-            self._tell_legal(legal[0])
+            of_class = not entry.replayed or moved_whole(self._instance, legal[0].schedule)
+            self._tell_legal(legal[0], other_class=not of_class)
+        many = len(self._instance.operations) > _MANY
         run = self._call(entry, legal, spent_s, attempt=many and not legal)
         run = replace(
             run,
             solve_s=run.solve_s + sum(start.solve_s for start in starts),
             cpu_s=run.cpu_s + sum(start.cpu_s for start in starts),
         )
-        if not starts_count:
-            return run
-        best = legal[0]
-        if run.legal is not None and run.legal.value <= best.value:
+        return self._no_worse(run, legal[0]) if starts_count else run
+
+    def _run_starts(self, entry: SchedulerEntry, starts: list[Run]) -> float:
+        """Run what ``entry`` starts from, into ``starts``; return the seconds of its limit spent.
+
+        Optimizers that have run before, and policies, take none of them.
+        """
+        many, spent_s = len(self._instance.operations) > _MANY, 0.0
+        for start in map(find, self._starts(entry)):
+            optimizes = start.kind is not Kind.POLICY
+            if many and not optimizes:
+                continue
+            if self._request.stop() and any(run.legal is not None for run in starts):
+                break
+            known = self._replayed.get(start.name)
+            if known is None:
+                known = self._run_by_steps(start, _START_SHARE) if optimizes else self.run(start)
+                spent_s += known.solve_s if optimizes else 0.0
+            starts.append(known)
+        return spent_s
+
+    def _no_worse(self, run: Run, best: VerifiedSchedule) -> Run:
+        """Return a run of an optimizer, with its best start where it has found nothing better."""
+        joint = run.entry.replayed  # searches a class that its starts need not be of
+        is_start = joint and run.legal is best
+        if run.legal is not None and run.legal.value <= best.value and not is_start:
             return run
         if run.outcome is None:
-            raise ScheduleError(f"scheduler {entry.name}: infeasible, but {best.origin} is not")
-        note = f"nothing better found than {best.origin}, whose schedule this is"
-        outcome = within_class(run.outcome, best.value)
-        return replace(run, outcome=outcome, legal=best, notes=(*run.notes, note))
+            raise ScheduleError(f"scheduler {run.entry.name}: infeasible, but {best.origin} is not")
+        outcome, notes = within_class(run.outcome, best.value), list(run.notes)
+        known = run.outcome.class_bound
+        if joint and known is not None and not moved_whole(self._instance, best.schedule):
+            outcome = replace(outcome, class_bound=None)
+            notes.append(of_other_class(known, self._request.objective.unit))
+        notes.append(NOTHING_BETTER.format(best.origin))
+        return replace(run, outcome=outcome, legal=best, notes=tuple(notes))
 
     @property
     def listed(self) -> Run | None:
@@ -297,13 +362,20 @@ class ScheduleRunner:
     def _limited(self, time_limit_s: float) -> Request:
         return replace(self._request, time_limit_s=time_limit_s, started=monotonic())
 
-    def _legal(self, entry: SchedulerEntry) -> list[VerifiedSchedule]:
-        """Schedules of policies that ``entry`` can start from, the best first."""
-        free = self._request.objective.replayed  # its optimizer decides the order too
-        pages = free or entry.granularity == "contiguous"
-        kept = ("whole", "page" if pages else entry.granularity)
-        runs = [run for run in self._policies.values() if run.entry.granularity in kept]
-        legal = [run.legal for run in runs if run.legal is not None and (free or run.order is None)]
+    def _legal(self, entry: SchedulerEntry, starts: Sequence[Run] = ()) -> list[VerifiedSchedule]:
+        """Schedules of policies that ``entry`` can start from, the best first.
+
+        Who decides the order too starts from those of optimizers as well, ``starts`` among them.
+        """
+        runs, free = list(self._policies.values()), self._request.objective.replayed
+        if free:
+            others = [run for run in self._replayed.values() if run.pieces is None]
+            runs += others + [run for run in starts if run.entry.kind is not Kind.POLICY]
+        else:
+            pages = entry.granularity == "contiguous"
+            kept = ("whole", "page" if pages else entry.granularity)
+            runs = [run for run in runs if run.entry.granularity in kept and run.order is None]
+        legal = [run.legal for run in runs if run.legal is not None]
         return sorted(legal, key=lambda schedule: schedule.value)
 
     def _call(

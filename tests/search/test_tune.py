@@ -302,9 +302,10 @@ def test_schedules_minimize_any_objective(tmp_path: Path, monkeypatch: pytest.Mo
     """One of the user's own, and the replay, which has no certified bound."""
     reads = Objective(name="reads", unit="bytes", dram_in_byte=Fraction(1))
     monkeypatch.setitem(OBJECTIVES.added, "test-reads", ObjectiveEntry(of=reads))
-    for name, scheduler, bounded in (("test-reads", "page", True), ("replay", "belady", False)):
+    asked = [("test-reads", "page", True), ("replay", "belady", False), ("replay", "page", False)]
+    for name, scheduler, bounded in asked:
         setup = small_setup(scheduler=scheduler, schedule_for=name)
-        study = search(journal(tmp_path, name), setup, trials=4)
+        study = search(journal(tmp_path, f"{name}-{scheduler}"), setup, trials=4)
         records = [trial.user_attrs["networks"] for trial in front(study)]
         assert records
         for networks in records:
@@ -312,5 +313,5 @@ def test_schedules_minimize_any_objective(tmp_path: Path, monkeypatch: pytest.Mo
             assert network["verified"]
             assert (network["bound"] is not None) == bounded
             assert not bounded or network["bound"] <= network["value"]
-    with pytest.raises(InputError, match="scheduler whole: no objective replay"):
-        small_setup(scheduler="whole", schedule_for="replay")
+    with pytest.raises(InputError, match="scheduler fluid: no objective replay"):
+        small_setup(scheduler="bound", schedule_for="replay")

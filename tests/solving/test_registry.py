@@ -36,19 +36,21 @@ def test_roles() -> None:
     optimizers = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.FORMULATION]
     for name, names in ((e.name, e.starts) for e in optimizers if not e.covers):
         starts = [find(name) for name in names]
-        assert {start.kind for start in starts} == {Kind.POLICY}
+        kinds_of_starts = {start.kind for start in starts}
+        assert kinds_of_starts == {Kind.POLICY, *([Kind.FORMULATION] if name == "joint" else [])}
         if name in ("whole", "page"):
             assert {start.granularity for start in starts} <= {"whole", name}
     assert optimizers == [entry for entry in SCHEDULERS.values() if entry.starts or entry.covers]
     assert SCHEDULERS[BOUNDER].kind is Kind.RELAXATION
 
 
-def test_joint_starts_from_every_policy_with_and_without_pages() -> None:
+def test_joint_starts_from_two_optimizers_and_every_policy_with_and_without_pages() -> None:
     policies = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.POLICY]
     paged = {each.name for each in policies if "granularity" in each.options}
     assert paged == {"lru", "belady", "belady-size", "frequency"}
     starts = find("joint").starts
-    assert len(starts) == len(set(starts)) == len(policies) + len(paged)
+    assert starts[-2:] == ("page", "contiguous")
+    assert len(starts) == len(set(starts)) == len(policies) + len(paged) + 2
     assert {each.name for each in policies} <= set(starts)
     assert {f"{name}:granularity=page" for name in paged} <= set(starts)
 
@@ -57,11 +59,11 @@ def test_who_takes_an_objective() -> None:
     time, replay = MAKESPAN, REPLAY
     assert able(time) == "whole, page, pieces, contiguous, fluid, or any policy, as belady"
     assert able(time, bounders=False) == "whole, page, pieces, contiguous, or any policy, as belady"
-    assert able(replay) == "joint, or any policy, as belady"
+    assert able(replay) == "whole, page, pieces, contiguous, joint, or any policy, as belady"
     banks = frozenset({"banks"})
     assert able(time, features=banks) == "banks, fluid, or any policy, as belady"
     assert able(time, features=banks, bounders=False) == "banks, or any policy, as belady"
-    assert able(replay, features=banks) == "any policy, as belady"
+    assert able(replay, features=banks) == "banks, or any policy, as belady"
 
 
 def test_features_that_a_scheduler_does_not_know() -> None:
@@ -131,7 +133,8 @@ def test_objectives_are_supported_by_their_weights() -> None:
     own_replay = replace(mixed, replayed=True)
     find("page").require(mixed)
     find("joint").require(replace(REPLAY, name="mine", cycle=Fraction(2)))
-    find("belady").require(own_replay)
-    for name in ("page", "joint"):
+    for name in ("belady", "page"):
+        find(name).require(own_replay)
+    for name in ("fluid", "joint"):
         with pytest.raises(InputError, match=f"scheduler {name}: no objective beauty; use"):
             find(name).require(own_replay)

@@ -257,3 +257,13 @@ def test_bad_input_is_one_line(run: Run, line: str, expected: str) -> None:
     assert ran.err.startswith("error: ")
     assert ran.err.count("\n") == 1
     assert expected in ran.err
+
+
+def test_the_replay_has_rows_without_bounds(run: Run) -> None:
+    line = f"sweep {NETWORK} --batch 2 --spm 64kB,128kB --objective replay -s belady,page,pieces"
+    ran = run(f"{line} --jobs 1 --json --time-limit 3")
+    assert (ran.code, len(ran.record["rows"])) == (0, 6)
+    for row in ran.record["rows"]:
+        assert row["verified"]
+        assert (row["bound"], row["gap"], row["status"]) == (None, None, "feasible")
+        assert row["value"] <= row["time_s"]  # never later than with barriers

@@ -33,6 +33,7 @@ class _Row:
     value: Number | None = None
     verified: bool = False
     other_order: bool = False
+    other_class: bool = False
     class_bound: Number | None = None
     of_covers: bool = False
     cover_bound: Number | None = None
@@ -63,7 +64,7 @@ class Live:
             row.of_covers |= news.of_covers
             if value is not None and _counts((value, news.verified), (row.value, row.verified), lt):
                 row.value, row.verified = value, news.verified
-                row.other_order = news.other_order
+                row.other_order, row.other_class = news.other_order, news.other_class
             if bound is not None and news.of_class:
                 row.class_bound = max(bound, row.class_bound or bound)
             elif bound is not None and news.of_covers:
@@ -123,7 +124,7 @@ class Live:
     def _is_of_class(self, row: _Row) -> bool:
         """The bound of a class is shown where it says more, until the other one is certain."""
         known = row.class_bound
-        if known is None or self._certified:
+        if known is None or self._certified or row.other_class:
             return False
         return self._bound is None or known > self._bound
 

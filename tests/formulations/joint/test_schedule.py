@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
 from importlib import import_module
 from time import sleep
 
@@ -14,16 +16,19 @@ from formulations.joint.schedule import FoundSchedule, JointSettings, schedule
 from formulations.solver import apart
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.moved_whole import moved_whole
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.result import Certificate, Result, Status
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.schedulers.registry import find
+from spmopt.schedulers.registry import Kind, find
 from spmopt.solving import compare, solve
 from spmopt.verifier import bound
+from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import small, solved
 from tests.instances.golden import instance as golden
 from tests.solving.fakes import exact
+from tests.strategies import random_instance
 from tests.tiny import Op, tiny
 
 ASKED = Request(objective=REPLAY, time_limit_s=20, threads=1)
@@ -33,30 +38,63 @@ READS = tiny({"x": (16, "in")}, [Op(reads="x"), Op(reads="x")], spm=8)
 @pytest.mark.parametrize("seed", range(400, 406))
 def test_optimum_and_bound(seed: int) -> None:
     instance = small(seed)
-    result = solve(instance, "joint", ASKED)
-    best = solved(instance).cycles
+    *starts, result = compare(instance, [*find("joint").starts, "joint"], ASKED)
+    best, start = solved(instance).cycles, min(map(exact, starts))
+    assert best == least_replay(instance)
     assert result.totals is not None
-    assert result.class_bound is not None
-    assert result.value == result.totals.replay_cycles == best
-    assert result.class_bound.value == best
+    assert exact(result) == result.totals.replay_cycles == min(best, start)
+    assert (result.class_bound is not None) == (best <= start)  # else of parts of tensors
+    assert result.class_bound is None or result.class_bound.value == best
     assert least_cycles(analyze(instance)) <= best
     assert result.certificate is None
     assert result.status is Status.FEASIBLE  # no certificate, so never called optimal
 
 
 def test_beats_the_policies_in_replay() -> None:
-    *policies, joint = _beside_all_policies("mlp")
-    assert exact(joint) == 2396 < min(map(exact, policies))
+    *others, joint = _beside_all_policies("mlp")
+    policies = [each for each in others if find(each.scheduler).kind is Kind.POLICY]
+    assert exact(joint) == min(map(exact, others)) == 2396 < min(map(exact, policies))
+    assert joint.class_bound is not None
 
 
 @pytest.mark.parametrize("name", ["random-55", "half-stays"])
-def test_never_worse_than_a_policy_that_keeps_parts(name: str) -> None:
-    *policies, joint = _beside_all_policies(name)
-    best = min(policies, key=exact)
-    assert best.scheduler.endswith(":granularity=page")
-    assert exact(joint) == exact(best) < solved(golden(name)).cycles
+def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
+    *others, joint = _beside_all_policies(name)
+    best, of_class = min(map(exact, others)), solved(golden(name)).cycles
+    assert exact(joint) == best < of_class
     assert joint.class_bound is None  # the schedule is of another class
-    assert joint.notes[-1].startswith("nothing better found than ")
+    assert joint.class_gap is None
+    said, origin = joint.notes
+    assert said.startswith(f"at least {of_class} cycles for the replay of whole tensors")
+    assert origin.startswith("nothing better found than ")
+    assert joint.schedule is not None
+    assert not moved_whole(golden(name), joint.schedule)
+
+
+@pytest.mark.parametrize("seed", range(500, 512))
+def test_never_worse_than_what_it_starts_from(seed: int) -> None:
+    instance = random_instance(seed, max_operations=8, max_tensors=6, setup=True)
+    request = replace(ASKED, time_limit_s=2)
+    *others, joint = compare(instance, [*find("joint").starts, "joint"], request)
+    assert exact(joint) <= min(map(exact, others))
+    assert exact(solve(instance, "joint", request)) <= min(map(exact, others))  # runs them itself
+    assert joint.schedule is not None
+    if joint.class_bound is not None:  # of the class that it is held against
+        assert moved_whole(instance, joint.schedule)
+        assert joint.class_bound.value <= exact(joint)
+
+
+@pytest.mark.parametrize("seed", range(400, 406))
+def test_its_own_schedules_are_of_its_class(seed: int) -> None:
+    assert moved_whole(small(seed), solved(small(seed)).schedule)
+
+
+def test_bound_in_units_of_the_objective() -> None:
+    for cycle in (Fraction(1, 2), Fraction(3)):
+        request = replace(ASKED, objective=replace(REPLAY, name="mine", cycle=cycle))
+        result = solve(golden("load-ahead"), "joint", request)
+        assert result.class_bound is not None
+        assert exact(result) == 14 * cycle == Fraction(result.class_bound.value)
 
 
 def _beside_all_policies(name: str) -> list[Result]:
@@ -79,7 +117,7 @@ def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) 
     assert hint is not None
     sizes = np.array([tensor.size_bytes for tensor in instance.tensors])
     assert (hint.residency.size_bytes == sizes[hint.residency.tensor]).all()
-    assert exact(best) == min(exact(policy) for policy in _beside_all_policies("random-55"))
+    assert exact(best) == min(exact(other) for other in _beside_all_policies("random-55"))
 
 
 def test_no_time_leaves_the_policy() -> None:
@@ -88,8 +126,17 @@ def test_no_time_leaves_the_policy() -> None:
     assert joint.value is not None
     assert policy.value is not None
     assert joint.value <= policy.value
+    # That policy keeps parts: the bound of whole tensors is said, no gap to it.
+    assert joint.class_bound is None
+    assert joint.notes[0].startswith(f"at least {least_cycles(analyze(instance)):,} cycles for ")
+
+
+def test_no_time_and_a_policy_of_the_class() -> None:
+    fits = tiny({"x": (8, "in")}, [Op(reads="x"), Op(reads="x")], spm=8)
+    joint = solve(fits, "joint", _in(0.0))
+    assert joint.notes[-1].startswith("nothing better found than ")
     assert joint.class_bound is not None
-    assert joint.class_bound.value == least_cycles(analyze(instance))
+    assert joint.class_bound.value == least_cycles(analyze(fits)) == 8 == exact(joint)
 
 
 def test_only_the_replay_is_minimized() -> None:
@@ -132,8 +179,9 @@ def test_more_uses_than_are_searched() -> None:
     assert joint.value is not None
     assert policy.value is not None
     assert joint.value <= policy.value
-    (note,) = joint.notes
+    note, origin = joint.notes
     assert note.startswith("not searched, for 301 uses of tensors are more than 300: ")
+    assert origin.startswith("nothing better found than ")
 
 
 def test_the_time_limit_counts_the_start_of_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,29 @@
+"""Whether a schedule holds and moves whole tensors only, each in one range of addresses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.schedule import Command, Schedule
+
+
+def moved_whole(instance: Instance, schedule: Schedule) -> bool:
+    """Return whether a legal schedule is of the class :data:`~spmopt.core.result.MOVED_WHOLE`.
+
+    A tensor of which a part is resident in some step, or that is loaded or stored in parts, makes
+    it none; so do pages of a tensor that lie apart.
+    """
+    sizes = np.array([tensor.size_bytes for tensor in instance.tensors], np.int64)
+    rows, moves, places = schedule.residency, schedule.commands, schedule.placements
+    if (rows.size_bytes != sizes[rows.tensor]).any():
+        return False
+    kept = (moves.kind == int(Command.LOAD)) | (moves.kind == int(Command.STORE))
+    if (moves.end - moves.begin != sizes[moves.tensor])[kept].any():
+        return False
+    lowest = places.spm_page - places.tensor_page
+    for tensor, begin, end in zip(rows.tensor, rows.begin, rows.end, strict=True):
+        here = (places.tensor == tensor) & (places.begin < end) & (places.end > begin)
+        if np.unique(lowest[here]).size > 1:
+            return False
+    return True

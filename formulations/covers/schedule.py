@@ -79,6 +79,7 @@ _ROUNDED = 1e-9
 _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
 _UNFIT = "what must be on chip does not fit, whole or in pieces"
+_ENDED = "the search of the bound ended early: {}"
 _NONE_FITS = "no cover was found in which what must be on chip fits"
 
 
@@ -142,6 +143,7 @@ class _Search:
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self.rate = 0.0
         self.few = self.unfit = False
+        self.notes: tuple[str, ...] = ()
         self._waiting: list[tuple[Values, Values]] | None = []
         self._lock = Lock()
 
@@ -265,16 +267,16 @@ class _Search:
                 self.bound = value
                 self.request.report_incumbent(bound=value)
 
-        def name(found: CheapestCover, agreed: bool) -> None:
+        def name(found: CheapestCover, proof: CoverCertificate | None) -> None:
             tell(found.value)
-            if agreed:
-                self.named = found.cover
+            if proof is not None:
+                self.named, self.proof = found.cover, proof
 
         try:
             if self.arcs is not None and (self.few or self.request.threads == 1):
                 found = self.arcs.cheapest(stop, 1, tell)
             else:
-                found, self.proof = bounding.cheapest(
+                found = bounding.cheapest(
                     Problem(self.listing, self.request.objective, self.family),
                     stop,
                     name,
@@ -284,6 +286,9 @@ class _Search:
                 )
         except InfeasibleError:
             self.unfit = True
+            return
+        except Exception as error:  # whatever ended its process: what it has told still holds
+            self.notes = (_ENDED.format(error),)
             return
         self.cut_short = not found.exact
         if found.exact:
@@ -452,7 +457,7 @@ class _Search:
         if best is None:
             if self.unfit:
                 raise InfeasibleError(_UNFIT)
-            return Outcome(plan=None, notes=(_NONE_FITS,), cut_short=True)
+            return Outcome(plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
         outcome, value = best.outcome, best.value
         rough = [_COARSE] if best.gap > _COARSE > request.tolerance else []
         for tolerance in [*rough, request.tolerance]:
@@ -478,6 +483,7 @@ class _Search:
         return replace(
             outcome,
             class_bound=None,
+            notes=(*outcome.notes, *self.notes),
             cut_short=self.cut_short and self.gap > request.tolerance,
             pieces=Pieces(
                 listing=self.listing,

@@ -20,6 +20,7 @@ from formulations.covers.paths import CheapestCover, SegmentArcs
 from formulations.covers.segment import SegmentValue
 from formulations.solver import apart
 from spmopt.core.objective import Objective
+from spmopt.core.pieces.band_bounds import tabulated
 from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing
@@ -56,33 +57,38 @@ class Problem(NamedTuple):
 def cheapest(
     problem: Problem,
     stop: Callable[[], bool],
-    tell: Callable[[CheapestCover, bool], None],
+    tell: Callable[[CheapestCover, CoverCertificate | None], None],
     learn: Callable[[Values, Values], None],
     *,
     seconds: float = inf,
     more: Callable[[], bool] = lambda: True,
-) -> tuple[CheapestCover, CoverCertificate | None]:
+) -> CheapestCover:
     """Find the cheapest cover in a process of its own; ``learn`` takes what is solved there.
 
-    Otherwise as :meth:`~.paths.SegmentArcs.cheapest`; ``tell`` of a cover and whether its segments
-    agree at borders. With it comes the proof of a bound that is
-    higher than its value, if one was found; in ``seconds``, of which its check takes few, and
-    while ``more`` is wanted than that value.
+    Otherwise as :meth:`~.paths.SegmentArcs.cheapest`; ``tell`` of a cover and, where its segments
+    agree at borders, the proof of its value, which is higher then; in ``seconds``, of which its
+    check takes few, and while ``more`` is wanted than that value.
+
+    Raises
+    ------
+    Exception
+        Whatever ended the search there.
     """
+    listing, objective, family = problem
     found = CheapestCover(cover=(), value=0.0, exact=False)
-    proof: CoverCertificate | None = None
     news = apart.stream(
         "formulations.covers.bounding:improve",
-        *problem,
+        tabulated(listing, family.bands),
+        objective,
+        family,
         seconds,
         stop=lambda: stop() or (found.exact and not more()),
         library="highspy",
     )
     for found, solved, runs, better in news:
-        proof = better or proof
         learn(solved, runs)
-        tell(found, better is not None)
-    return found, proof
+        tell(found, better)
+    return found
 
 
 def improve(

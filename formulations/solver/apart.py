@@ -145,7 +145,8 @@ class _Process:
 
     def send(self, request: object) -> None:
         assert self._popen.stdin is not None
-        data = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
+        # Bytes of bytes: what cannot be loaded there is read to its end, and answered.
+        data = pickle.dumps(pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
         with suppress(BrokenPipeError):  # the reader says how the process ended
             self._popen.stdin.write(data)
             self._popen.stdin.flush()
@@ -158,12 +159,18 @@ class _Process:
 
     def _read(self) -> None:
         assert self._popen.stdout is not None
-        with suppress(EOFError, pickle.UnpicklingError):  # cut off
+        unread = ""
+        try:
             while True:
                 reply = pickle.load(self._popen.stdout)
                 clock.heard(self._popen.pid, reply[2])
                 self.replies.put(reply[:2])
+        except (EOFError, pickle.UnpicklingError):  # cut off
+            pass
+        except Exception as error:  # whatever it is, nobody else would end the caller's waiting
+            unread = f"the solver's process sent what cannot be read: {error}"
+            self._popen.kill()
         code = self._popen.wait()
         clock.ended(self._popen.pid)
         why = f"the solver's process ended by itself (exit code {code}); was there enough memory?"
-        self.replies.put((ReplyKind.RAISED, SpmoptError(why)))
+        self.replies.put((ReplyKind.RAISED, SpmoptError(unread or why)))

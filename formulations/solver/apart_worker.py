@@ -28,15 +28,14 @@ def main() -> None:
     # What solvers print goes to standard error.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    requests: SimpleQueue[Any] = SimpleQueue()
+    requests: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_receive, args=(requests,), daemon=True).start()
     while True:
-        function, arguments = requests.get()
-        for reply in _serve(function, arguments):
+        for reply in _serve(requests.get()):
             _send(replies, reply)
 
 
-def _receive(requests: SimpleQueue[Any]) -> None:
+def _receive(requests: SimpleQueue[bytes]) -> None:
     try:
         while True:
             requests.put(pickle.load(sys.stdin.buffer))
@@ -44,9 +43,10 @@ def _receive(requests: SimpleQueue[Any]) -> None:
         os._exit(0)
 
 
-def _serve(function: str, arguments: tuple[Any, ...]) -> Iterator[tuple[ReplyKind, Any]]:
-    module, name = function.split(":")
+def _serve(request: bytes) -> Iterator[tuple[ReplyKind, Any]]:
     try:
+        function, arguments = pickle.loads(request)  # where it cannot be, that is the answer
+        module, name = function.split(":")
         answer = getattr(import_module(module), name)(*arguments)
         if isinstance(answer, Iterator):
             for item in answer:

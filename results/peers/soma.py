@@ -19,7 +19,6 @@ from typing import Any
 from unittest.mock import patch
 
 import spmopt
-from formulations.solver import apart_worker
 from results.peers.cases import Recorded, figures_of, keep, load, today
 from results.shared.bench import BenchLine, Figures
 from spmopt.core.machine import Machine
@@ -112,19 +111,10 @@ def soma_cycles(
 
 @contextmanager
 def counted() -> Iterator[None]:
-    """Lower, cut and verify with SoMa's count of cycles, here and in processes of solvers."""
+    """Lower, cut and verify with SoMa's count of cycles."""
     spmopt.register_operators(OPERATORS)
-    with (
-        patch("spmopt.graph.lower.compute_cycles", soma_cycles),
-        patch("formulations.solver.apart._SERVE", f"from {__name__} import serve; serve()"),
-    ):
+    with patch("spmopt.graph.lower.compute_cycles", soma_cycles):
         yield
-
-
-def serve() -> None:
-    """Serve calls of :mod:`formulations.solver.apart` with SoMa's count of cycles."""
-    with counted():
-        apart_worker.main()
 
 
 def peer(batch: int, spm_mib: int, program: str | None) -> Figures:

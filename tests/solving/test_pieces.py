@@ -26,6 +26,7 @@ from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Outcome, Result
 from spmopt.core.scheduler import Incumbent, Request
+from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
 from spmopt.solving import compare, solve
 from spmopt.verifier import require_legal
@@ -277,6 +278,35 @@ def test_a_long_list_has_values_of_short_segments(monkeypatch: pytest.MonkeyPatc
     assert 0.8 * every.cover_bound < result.cover_bound <= min(result.value, every.value)
     assert result.value < page.value
     assert result.verified
+
+
+def test_the_search_of_all_covers_begins_with_those_of_the_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else what has bands is searched until the time is up, and what lies near is not found."""
+    from formulations.covers.schedule import _Search
+
+    b = GraphBuilder("stack")
+    x = b.input("x", (4, 16, 32, 32))
+    for k in range(6):
+        x = b.add("Conv", [x, b.weight(f"w{k}", (16, 16, 3, 3))], pads=(1, 1, 1, 1))
+        x = b.add("Relu", [x])
+    instance = spmopt.lower(b.finish([x]), spmopt.machine("large-npu", spm="64KiB"))
+    assert isinstance(instance, Instance)
+    plain, tried = _Search._try, dict[str, list[Cover]]()
+
+    def noted(search: _Search, cover: Cover, *given: Any, **options: Any) -> None:
+        if cover:
+            tried.setdefault(search.family.name, []).append(cover)
+        plain(search, cover, *given, **options)
+
+    monkeypatch.setattr(_Search, "_try", noted)
+    for family in ("batch", "all"):
+        assert solve(instance, f"pieces:family={family}", request(threads=1)).verified
+    first = tried["all"][0]
+    assert first == tried["batch"][0]
+    assert all(each.bands == 1 for each in first)
+    assert any(each.bands > 1 for cover in tried["all"] for each in cover)
 
 
 def test_covers_are_searched_between_natural_borders_then_between_all() -> None:

@@ -13,8 +13,9 @@ of a halo that a band takes again, are left out: less room is taken, and less is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -63,6 +64,25 @@ class Banded:
                 for operation, own in zip(listing.operations, modes, strict=True)
             ),
         )
+
+
+def tabulated(listing: Listing, bands: Iterable[int]) -> Listing:
+    """Return the listing with the modes of all bands that its segments have, and no graph.
+
+    A process that it is sent to finds them there: those told how to make them may look up operators
+    that only this process knows.
+    """
+    modes: dict[tuple[int, int, int], Mode] = {}
+    for each in bands if listing.band_mode is not None else ():
+        if each > 1:
+            for at, borders in enumerate(Skews(listing.operations, each).borders):
+                parts = {(at, *band) for own in borders for band in pairwise(own)}
+                modes.update({part: _mode(listing, *part) for part in parts})
+    return replace(listing, graph=None, band_mode=partial(_tabulated, modes))
+
+
+def _tabulated(modes: Mapping[tuple[int, int, int], Mode], at: int, begin: int, end: int) -> Mode:
+    return modes[at, begin, end]
 
 
 def followed(listing: Listing, segment: Segment) -> tuple[Listing, Segment]:

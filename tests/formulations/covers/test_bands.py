@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -19,7 +20,7 @@ from formulations.covers.paths import SegmentArcs
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import objective_named
 from spmopt.core.operation import Mode
-from spmopt.core.pieces.band_bounds import Banded, Skews, followed
+from spmopt.core.pieces.band_bounds import Banded, Skews, followed, tabulated
 from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing
@@ -69,6 +70,17 @@ def small(draw: st.DrawFn) -> Listing:
     # Of many rows a full scratchpad at both ends does not hide what is taken twice.
     maps = feature_maps(most=4, height=10, width=2) | feature_maps(most=3, height=48, width=2)
     return listing(draw(maps), machine)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_modes_of_bands_are_those_that_another_process_is_sent(data: st.DataObject) -> None:
+    found = data.draw(small())
+    sent = pickle.loads(pickle.dumps(tabulated(found, BANDS)))
+    assert Banded(sent, BANDS).listing == Banded(found, BANDS).listing
+    for segment in {each for cover in islice(covers(found), 40) for each in cover}:
+        if segment.bands > 1:
+            assert followed(sent, segment) == followed(found, segment), segment
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -83,6 +83,37 @@ def test_a_process_that_dies_is_one_clear_line() -> None:
     assert call("math:comb", 4, 2) == 6
 
 
+class OnlyThere:
+    """Raises where it is loaded, unless that is in the process that says so."""
+
+    def __init__(self, process: int) -> None:
+        self.process = process
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return load_only_in, (self.process,)
+
+
+def load_only_in(process: int) -> OnlyThere:
+    if os.getpid() != process:
+        raise LookupError("unknown in this process")
+    return OnlyThere(process)
+
+
+def test_a_request_that_cannot_be_loaded_there_is_an_error_at_once() -> None:
+    before, began = call("os:getpid", library="none"), monotonic()
+    with pytest.raises(LookupError, match="unknown in this process"):
+        call("builtins:id", OnlyThere(os.getpid()), time_limit_s=20, library="none")
+    assert monotonic() - began < 10
+    assert call("os:getpid", library="none") == before
+
+
+def test_an_answer_that_cannot_be_loaded_here_is_an_error_at_once() -> None:
+    there, began = call("os:getpid", library="none"), monotonic()
+    with pytest.raises(SpmoptError, match="cannot be read: unknown in this process"):
+        call(f"{__name__}:load_only_in", there, time_limit_s=20, library="none")
+    assert monotonic() - began < 10
+
+
 def test_what_it_prints_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
     assert call("builtins:print", "a solver's log") is None
     assert capfd.readouterr().out == ""

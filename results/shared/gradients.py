@@ -59,6 +59,7 @@ from spmopt.core.operation import Operation
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
 from spmopt.experiments.queue import TaskQueue
 from spmopt.frontends import zoo
 from spmopt.hardware.machines import load_machine
@@ -67,9 +68,8 @@ from spmopt.tiles.batch import run_all
 from spmopt.tiles.case import BEST, WHOLE, LayerCase, instance_of
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.networks import first_layers, layers_of
-from spmopt.tiles.order import Order, Walk
-from spmopt.tiles.partition import Partition, on_cores, scaled
-from spmopt.tiles.passes import BY_ROWS, forward, forward_on_cores, forward_order, mirrored_layer
+from spmopt.tiles.partition import scaled
+from spmopt.tiles.passes import forward, forward_on_cores, forward_order
 from spmopt.tiles.run import LayerResult, matrix_traffic, solved
 from spmopt.tiles.tiling import choose_tile
 
@@ -335,22 +335,13 @@ def forward_pass(
     layer: Layer, machine: Machine, cores: int, replacement: str, element_bytes: int
 ) -> Cost:
     """Compute Y of all groups of a layer, tile chosen under double buffering; verified."""
-    mirrored = Order(dx=BY_ROWS, dw=Walk(loops="kji"), alternate=False)
-    cut = Partition(axis="k", parts=cores)
-    tile = choose_tile(
-        mirrored_layer(layer),
-        machine,
-        order=lambda grid: (
-            mirrored.through(grid, input_gradient=False)
-            if cores == 1
-            else on_cores(grid, cut, mirrored, cores, input_gradient=False)
-        ),
-        element_bytes=element_bytes,
-        cores=cores,
-    ).tile
-    grid = TileGrid(layer=layer, tile=Tile(m=tile.k, k=tile.m, n=tile.n))
-    order = forward_order(grid) if cores == 1 else forward_on_cores(grid, cores)
-    instance = forward(grid, machine, order, element_bytes=element_bytes)
+
+    def order(grid: TileGrid) -> Ints:
+        return forward_order(grid) if cores == 1 else forward_on_cores(grid, cores)
+
+    tile = choose_tile(layer, machine, order=order, element_bytes=element_bytes, cores=cores).tile
+    grid = TileGrid(layer=layer, tile=tile)
+    instance = forward(grid, machine, order(grid), element_bytes=element_bytes)
     return layer.groups * _of_totals(verified(instance, replacement)[1])
 
 

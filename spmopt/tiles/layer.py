@@ -11,6 +11,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
+from spmopt.tiles.window import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,9 @@ class Layer:
         Positions of a convolution's kernel: im2col has each element of the feature map in up to so
         many rows of X (of Y, if transposed). Layers that differ in it alone are equal: they are the
         same product.
+    window
+        How the kernel slides over the feature map, of which tiles of X and dX are then made; None:
+        they are made of the im2col matrix.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Layer:
     n: int
     groups: int = 1
     kernel: int = field(default=1, compare=False)
+    window: Window | None = field(default=None, metadata={"group": "window"})
 
     def __post_init__(self) -> None:
         _require_positive(self, f"layer {self.name}", ("m", "k", "n", "groups", "kernel"))
@@ -107,6 +112,18 @@ class TileGrid:
         """(I,), (K,), (J,) Elements of each row of tiles along M, K and N."""
         m, k, n = map(_cut, self.layer.sizes, self.tile.sizes)
         return m, k, n
+
+    @property
+    def map_elements(self) -> Ints:
+        """(I, K) Elements of the tiles of X, and of dX: those of a feature map count once a tile.
+
+        Two tiles that touch the same element of the feature map (a halo) each hold it.
+        """
+        window = self.layer.window
+        rows, inner, _ = self.sides
+        if window is None:
+            return np.multiply.outer(rows, inner)
+        return window.touched(rows, inner)
 
     def indices(self, products: Ints) -> tuple[Ints, Ints, Ints]:
         """Return i, k and j of tile products, numbered as in any result."""

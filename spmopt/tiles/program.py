@@ -121,8 +121,8 @@ class PassProgram:
         numbers: Ints = table[step, core]
         begin = np.searchsorted(step, np.arange(steps + 1))
         sides = {
-            matrix: np.multiply.outer(*(grid.sides[axis] for axis in axes)).reshape(-1)
-            for matrix, axes in AXES.items()
+            matrix: _elements(grid, matrix)
+            for matrix in AXES
             if any(matrix in (name, *INPUTS[name]) for name in results)
         }
         ends = accumulate((side.size for side in sides.values()), initial=0)
@@ -257,6 +257,13 @@ def product_cycles(
             gemm = Gemm(m=lengths[rows], k=lengths[summed], n=lengths[columns])
             cycles[number][same] = compute_cycles(machine, cores * 2 * gemm.macs, gemm)
     return cycles.reshape(-1)
+
+
+def _elements(grid: TileGrid, matrix: str) -> Ints:
+    """(tiles,) Count elements of the tiles of a matrix, by rows."""
+    if matrix in ("X", "dX"):
+        return grid.map_elements.reshape(-1)
+    return np.multiply.outer(*(grid.sides[axis] for axis in AXES[matrix])).reshape(-1)
 
 
 def _results(grid: TileGrid, table: Ints) -> tuple[str, ...]:

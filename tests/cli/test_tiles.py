@@ -125,7 +125,9 @@ def test_what_is_not_counted_as_it_seems_is_said(run: Run) -> None:
 
 
 def test_feature_maps_move_less_than_their_im2col_matrices(run: Run) -> None:
-    line = f"tiles {LENET} --spm 2MiB --jobs 1 --order sequential --tile 100x150x16 --only C3 --json"
+    line = (
+        f"tiles {LENET} --spm 2MiB --jobs 1 --order sequential --tile 100x150x16 --only C3 --json"
+    )
     (map_row,), (row,) = (run(f"{line}{more}").record["rows"] for more in ("", " --im2col"))
     assert (map_row["X_read_bytes"], row["X_read_bytes"]) == (4 * 6 * 14 * 14, 4 * 100 * 150)
     assert (map_row["dX_written_bytes"], row["dX_written_bytes"]) == (4 * 6 * 196, 4 * 100 * 150)

@@ -107,6 +107,19 @@ def test_the_instance_by_hand() -> None:
     assert sum(operation.modes[0].macs for operation in instance.operations) == 5 * 4 * 7
 
 
+def test_a_pipelined_array_is_filled_once() -> None:
+    array = SystolicArray(rows=2, columns=3, pipelined=True)
+    small = machine(4096, array=array)
+    operations = forward(RAGGED, small, forward_order(RAGGED)).operations
+    cycles = [operation.modes[0].compute_cycles for operation in operations]
+    # Products of 2 x 4 or 1 x 4 times 4 x 3 or 4 x 1: one fold each, as long as they sum over.
+    assert cycles == [4 + 2 + 3 - 2, *[4] * 8]
+    gradients = backward(RAGGED, small, np.arange(2 * RAGGED.products)).operations
+    first, *_, last = (operation.modes[0].compute_cycles for operation in gradients)
+    # dX[0,0] is 2 x 3 times 3 x 4 in two folds; dW[0,2] sums over 1 in two, of 2 rows each.
+    assert (first, last) == (2 * 3 + 2 + 3 - 2, 2 * 2)
+
+
 def test_later_products_update_their_tile() -> None:
     cells = grid((1, 3, 1), (1, 1, 1))
     operations = forward(cells, machine(4096), forward_order(cells)).operations

@@ -70,6 +70,7 @@ from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.networks import first_layers, layers_of
 from spmopt.tiles.partition import scaled
 from spmopt.tiles.passes import forward, forward_on_cores, forward_order
+from spmopt.tiles.scalesim import read_topology
 from spmopt.tiles.run import LayerResult, matrix_traffic, solved
 from spmopt.tiles.tiling import choose_tile
 
@@ -84,6 +85,7 @@ SMALL, LARGE = MACHINES = ("small-npu", "large-npu")
 TITLES = {SMALL: "small NPU", LARGE: "large NPU"}
 DOUBLE_BUFFER, BELADY, OPTIMAL = REPLACEMENTS = ("double-buffer", "belady", "page")
 BASELINE, POTENTIAL, *_, IDEAL, LAST = TECHNIQUES
+TOPOLOGIES = Path(__file__).parents[2] / "instances" / "scalesim"
 LIMIT = 5.0  # points of deviation from which on a figure is bold
 IN_WORDS = {DOUBLE_BUFFER: "double buffering", OPTIMAL: "optimal residency (page)"}
 _REQUEST: dict[str, Any] = {"tolerance": 1e-2, "time_limit_s": 5.0}  # of an optimizer, for a layer
@@ -101,13 +103,23 @@ class Counted:
 
 
 @cache
-def counted(name: str, batch: int) -> list[Counted]:
-    """Count layers of a network of the zoo by size; those without dX are apart."""
-    graph = zoo.network(name, batch=batch, **PAPER["parameters"].get(name, {}))
-    first, found = first_layers(graph), dict[tuple[Layer, bool], Counted]()
-    for number, layer in enumerate(layers_of(graph), start=1):
+def counted(name: str, batch: int, *, im2col: bool = False) -> list[Counted]:
+    """Count layers of a network by size; those without dX are apart.
+
+    A name with ``.csv`` is that of a topology, whose first layer needs no dX; others are of the
+    zoo.
+    """
+    if name.endswith(".csv"):
+        layers = read_topology(TOPOLOGIES / name, batch)
+        first = frozenset({layers[0].name})
+    else:
+        graph = zoo.network(name, batch=batch, **PAPER["parameters"].get(name, {}))
+        layers, first = layers_of(graph), first_layers(graph)
+    found = dict[tuple[Layer, bool], Counted]()
+    for number, each in enumerate(layers, start=1):
+        layer = replace(each, window=None) if im2col else each
         needed = layer.name not in first
-        key = replace(layer, name="", kernel=1), needed
+        key = replace(layer, name=""), needed
         known = found.get(key)
         found[key] = (
             replace(known, count=known.count + 1)
@@ -127,6 +139,12 @@ class NpuSetting:
         Cores; share of the preset's DRAM bandwidth; samples a core, None for the paper's.
     reuse
         Of double buffering, in the schedules.
+    im2col
+        Move X and dX as matrices.
+    pipelined
+        Let folds of the array overlap.
+    published
+        Take all networks as published, from the zoo; else those that SCALE-Sim has from it.
     tiles
         ``own``: every technique has the best tile for it; ``baseline``: that for the baseline;
         ``square``: as many rows and columns along M, K and N as multiples of the array that let
@@ -142,6 +160,9 @@ class NpuSetting:
     dataflow: str = "os"
     reuse: str = "shared"
     tiles: str = "own"
+    im2col: bool = False
+    pipelined: bool = False
+    published: bool = False
 
     @property
     def samples(self) -> int:
@@ -150,7 +171,8 @@ class NpuSetting:
 
     def hardware(self) -> Machine:
         """Return all cores together."""
-        machine = load_machine(self.machine, {"array.dataflow": self.dataflow})
+        array = {"array.dataflow": self.dataflow, "array.pipelined": self.pipelined}
+        machine = load_machine(self.machine, array)
         rate = int(machine.dram_bytes_per_s * self.bandwidth)
         return scaled(replace(machine, dram_bytes_per_s=rate), self.cores)
 
@@ -163,8 +185,11 @@ class NpuSetting:
         return Tile(m=side, k=side, n=side)
 
     def layers(self, name: str) -> list[Counted]:
-        """Return layers of a network of the zoo at this batch size, equal ones together."""
-        return counted(name, self.cores * self.samples)
+        """Return layers of one of the paper's networks at this batch size, equal ones together."""
+        source = NETWORKS[self.machine].get(name, name)
+        if not self.published:
+            source = PAPER["topologies"].get(name, source)
+        return counted(source, self.cores * self.samples, im2col=self.im2col)
 
     def tile_of(self, layers: Sequence[Counted]) -> list[Tile | None]:
         """Return tiles that all techniques have in common; None where each has its own."""
@@ -249,7 +274,7 @@ def measured(case: tuple[NpuSetting, str, Sequence[Way]]) -> list[Row]:
     Everything is chosen by time under double buffering.
     """
     setting, network, ways = case
-    layers = setting.layers(NETWORKS[setting.machine].get(network, network))
+    layers = setting.layers(network)
     tiles, numbers = setting.tile_of(layers), range(len(layers))
     techniques = dict.fromkeys(technique for technique, _ in ways)
     found = best_of(

@@ -58,7 +58,8 @@ def read_layers(options: Mapping[str, Any], callbacks: Callbacks) -> LayerList:
     source, gemm = options["source"], options["gemm"]
     if gemm is not None and source is None:
         _refuse(options, "one product has none; name a network", ("batch", *_OF_NETWORKS))
-        layer = Layer(name=gemm, **sizes_of(gemm, "gemm"))
+        sizes = sizes_of(gemm, "gemm")
+        layer = Layer(name=gemm, m=sizes["m"], k=sizes["k"], n=sizes["n"])
         known = ListedLayer(layer=layer, input_gradient=True, where="--gemm")
         read = LayerList(title=gemm, layers=(known,))
     elif source is None or gemm is not None:

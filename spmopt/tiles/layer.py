@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Self
 
@@ -120,15 +121,22 @@ class TileGrid:
         Two tiles that touch the same element of the feature map (a halo) each hold it.
         """
         window = self.layer.window
-        rows, inner, _ = self.sides
         if window is None:
+            rows, inner, _ = self.sides
             return np.multiply.outer(rows, inner)
-        return window.touched(rows, inner)
+        return _touched(window, *self.layer.sizes[:2], *self.tile.sizes[:2])
 
     def indices(self, products: Ints) -> tuple[Ints, Ints, Ints]:
         """Return i, k and j of tile products, numbered as in any result."""
         i, k, j = np.unravel_index(products % self.products, self.shape)
         return i, k, j
+
+
+@lru_cache(maxsize=256)  # tiles are tried in many sizes along N, and in several orders
+def _touched(window: Window, m: int, k: int, tile_m: int, tile_k: int) -> Ints:
+    found = window.touched(_cut(m, tile_m), _cut(k, tile_k))
+    found.setflags(write=False)
+    return found
 
 
 def _cut(length: int, piece: int) -> Ints:

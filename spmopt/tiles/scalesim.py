@@ -118,7 +118,7 @@ def _convolution(cells: list[str], batch: int) -> Layer:
         output.append(-(-(length - window) // stride) + 1)
         rows *= output[-1]
     depth_wise = _DEPTH_WISE in cells[0]
-    window = Window(
+    slides = Window(
         image=(ifmap[0], ifmap[1]),
         kernel=(filter_height, filter_width),
         output=(output[0], output[1]),
@@ -130,8 +130,8 @@ def _convolution(cells: list[str], batch: int) -> Layer:
         k=filter_size if depth_wise else filter_size * channels,
         n=filters,
         groups=channels if depth_wise else 1,
-        kernel=1 if window.is_plain else filter_size,
-        window=None if window.is_plain else window,
+        kernel=1 if slides.is_plain else filter_size,
+        window=None if slides.is_plain else slides,
     )
 
 

@@ -74,9 +74,8 @@ class Window:
             for part, channels in _parts(low, stop, places):
                 shares.setdefault(part, np.zeros(columns.size, np.int64))[tile] += channels
         last = np.cumsum(rows)
-        found = np.zeros((rows.size, columns.size), np.int64)
-        for part, share in shares.items():
-            found += np.multiply.outer(self._of_a_channel(part, last - rows, last), share)
+        counts = [self._of_a_channel(part, last - rows, last) for part in shares]
+        found: Ints = np.stack(counts, axis=1) @ np.stack(list(shares.values()))
         # Of a tile of padding alone one zero is kept: there is no empty tensor.
         return np.maximum(found, 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["m", "k", "n", "groups"])
 def test_layers_of_size_0_are_refused(what: str) -> None:
-    sizes = {"m": 1, "k": 1, "n": 1, "groups": 1} | {what: 0}
+    sizes: Any = {"m": 1, "k": 1, "n": 1, "groups": 1} | {what: 0}
     with pytest.raises(InputError, match=f"layer a: {what} is 0; every size must be at least 1"):
         Layer(name="a", **sizes)
 

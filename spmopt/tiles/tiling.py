@@ -298,7 +298,7 @@ def _too_many(layer: Layer) -> InputError:
 @lru_cache(maxsize=4096)
 def _of_map(layer: Layer, m: int, k: int) -> int:
     """Count elements of the largest tile of X of this size."""
-    if layer.window is None:
+    if layer.window is None or m * k == 1:
         return m * k
     return int(TileGrid(layer=layer, tile=Tile(m=m, k=k, n=layer.n)).map_elements.max())
 

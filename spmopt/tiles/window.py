@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 
 _KEPT = 64  # tables of places; one of a large map has some megabytes
 Pair = tuple[int, int]
@@ -75,7 +75,9 @@ class Window:
                 shares.setdefault(part, np.zeros(columns.size, np.int64))[tile] += channels
         last = np.cumsum(rows)
         counts = [self._of_a_channel(part, last - rows, last) for part in shares]
-        found: Ints = np.stack(counts, axis=1) @ np.stack(list(shares.values()))
+        # In floating point, for its speed: exact up to 2^53 elements.
+        several = np.stack(counts, axis=1).astype(np.float64)
+        found: Ints = (several @ np.stack(list(shares.values()))).astype(np.int64)
         # Of a tile of padding alone one zero is kept: there is no empty tensor.
         return np.maximum(found, 1)
 
@@ -119,22 +121,52 @@ def _first_covers(window: Window, part: Pair) -> tuple[Ints, Ints]:
         (g,) The gaps, the last of them longer than all windows for a first cover in the image;
         (g, pixels + 1) covers with that gap by windows before each one.
     """
-    pixels = prod(window.output)
     never = np.iinfo(np.int64).max // 2
-    at = [np.arange(count) for count in window.output]
-    place = np.unravel_index(np.arange(*part), window.kernel)
-    axes = zip(at, place, window.strides, window.dilations, window.padding, strict=True)
-    y, x = (own[:, None] * s + taps * d - pad for own, taps, s, d, pad in axes)
-    inside = ((y >= 0) & (y < window.image[0]))[:, None] & ((x >= 0) & (x < window.image[1]))
-    element = (y[:, None] * window.image[1] + x)[inside]
-    covering = np.broadcast_to(np.arange(pixels).reshape(*window.output, 1), inside.shape)[inside]
-    order = np.argsort(element, kind="stable")
-    element, covering = element[order], covering[order]
-    gap = np.full(element.size, never)
-    again = np.flatnonzero(element[1:] == element[:-1]) + 1
-    gap[again] = covering[again] - covering[again - 1]
-    gaps, number = np.unique(gap, return_inverse=True)
-    counts = np.bincount(number * pixels + covering, minlength=gaps.size * pixels)
-    before = np.zeros((gaps.size, pixels + 1), np.int64)
-    np.cumsum(counts.reshape(gaps.size, pixels), axis=1, out=before[:, 1:])
+    places = np.argwhere(
+        np.isin(np.arange(prod(window.kernel)), np.arange(*part)).reshape(window.kernel)
+    )
+    counts: dict[int, Ints] = {}
+    for place in places:
+        left = _inside(window, place)
+        earlier = ((_gap(window, shift), shift) for shift in _shifts(window, place - places))
+        for gap, (down, right) in sorted(earlier):
+            if gap <= 0 or not left.any():
+                continue
+            covered = _cut(window.output[0], down), _cut(window.output[1], right)
+            counts.setdefault(gap, np.zeros(window.output, np.int64))[covered] += left[covered]
+            left[covered] = False
+        counts.setdefault(never, np.zeros(window.output, np.int64))[...] += left
+    some = sorted(gap for gap, covers in counts.items() if covers.any()) or [never]
+    gaps = np.array(some, np.int64)
+    before = np.zeros((gaps.size, prod(window.output) + 1), np.int64)
+    covers = np.stack([counts[gap].reshape(-1) for gap in some])
+    np.cumsum(covers, axis=1, out=before[:, 1:])
     return gaps, before
+
+
+def _inside(window: Window, place: Ints) -> Bools:
+    """(output) Say of which windows a place of the kernel is no padding."""
+    inside = []
+    for axis, tap in enumerate(place.tolist()):
+        at = np.arange(window.output[axis]) * window.strides[axis] - window.padding[axis]
+        at += tap * window.dilations[axis]
+        inside.append((at >= 0) & (at < window.image[axis]))
+    found: Bools = np.logical_and.outer(*inside)
+    return found
+
+
+def _shifts(window: Window, apart: Ints) -> list[Pair]:
+    """List how far, down and right, windows are that have the same element at another place."""
+    steps = apart * window.dilations
+    whole = (steps % window.strides == 0).all(axis=1)
+    return [(down, right) for down, right in (steps[whole] // window.strides).tolist()]
+
+
+def _gap(window: Window, shift: Pair) -> int:
+    """Return how many windows earlier the one is that is so far down and right."""
+    return -(shift[0] * window.output[1] + shift[1])
+
+
+def _cut(length: int, shift: int) -> slice:
+    """Return the windows that have one at ``shift`` from them."""
+    return slice(max(0, -shift), max(0, min(length, length - shift)))

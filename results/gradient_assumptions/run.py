@@ -35,11 +35,6 @@ READINGS: Mapping[str, Mapping[str, Any]] = {  # the options of `spmopt tiles` a
     "sums leave": {"reuse": "shared"},
     "overlapping folds": {"pipelined": True},
     "dW by rows": {"dw": "kji"},
-    "2 bytes an element": {"element_bytes": 2},
-    "weight stationary": {"dataflow": "ws"},
-    "the baseline's tiles": {"tiles": "baseline"},
-    "square tiles": {"tiles": "square"},
-    "no re-use between batches": {"reuse": "none"},
 }
 SHORT = {machine: TITLES[machine].removesuffix(" NPU") for machine in MACHINES}
 PAPER = {  # percent; a speedup as the time saved

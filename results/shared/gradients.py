@@ -44,7 +44,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from math import isqrt
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -80,7 +79,7 @@ from spmopt.hardware.settings import Setting
 from spmopt.schedulers.registry import find
 from spmopt.tiles.batch import run_all
 from spmopt.tiles.case import BEST, WHOLE, LayerCase, instance_of
-from spmopt.tiles.layer import Layer, Tile, TileGrid
+from spmopt.tiles.layer import Layer, TileGrid
 from spmopt.tiles.networks import first_layers, layers_of
 from spmopt.tiles.order import ALGORITHM_1, algorithm_1
 from spmopt.tiles.partition import scaled
@@ -162,10 +161,6 @@ class NpuSetting:
         Take all networks as published, from the zoo; else those that SCALE-Sim has from it.
     dw
         The walk of dW in the baseline and where orders are only interleaved; "": their own.
-    tiles
-        ``own``: every technique has the best tile for it; ``baseline``: that for the baseline;
-        ``square``: as many rows and columns along M, K and N as multiples of the array that let
-        three such tiles fit in half of the scratchpad.
     """
 
     name: str
@@ -176,7 +171,6 @@ class NpuSetting:
     element_bytes: int = 4
     dataflow: str = "os"
     reuse: str = "sums"
-    tiles: str = "own"
     im2col: bool = False
     pipelined: bool = False
     published: bool = False
@@ -197,14 +191,6 @@ class NpuSetting:
         rate = int(machine.dram_bytes_per_s * self.bandwidth)
         return scaled(replace(machine, dram_bytes_per_s=rate), self.cores)
 
-    def square(self) -> Tile:
-        """Return the tile of ``square``, by one core's share of the scratchpad."""
-        machine = load_machine(self.machine)
-        unit = max(machine.array.rows, machine.array.columns) if machine.array else 1
-        most = isqrt(machine.spm_bytes // (2 * 3 * self.element_bytes))
-        side = max(unit, most // unit * unit)
-        return Tile(m=side, k=side, n=side)
-
     def layers(self, name: str) -> list[Counted]:
         """Return layers of one of the paper's networks at this batch size, equal ones together."""
         source = NETWORKS[self.machine].get(name, name)
@@ -212,19 +198,12 @@ class NpuSetting:
             source = PAPER["topologies"].get(name, source)
         return counted(source, self.cores * self.samples, im2col=self.im2col)
 
-    def tile_of(self, layers: Sequence[Counted]) -> list[Tile | None]:
-        """Return tiles that all techniques have in common; None where each has its own."""
-        if self.tiles == "baseline":
-            base = best_of({k: self.cases(BASELINE, layer) for k, layer in enumerate(layers)})
-            return [row.ran.grid.tile for row in base.values()]
-        return [self.square() if self.tiles == "square" else None] * len(layers)
-
     def scheduler(self, replacement: str) -> str:
         """Name a replacement with its options."""
         own = replacement == DOUBLE_BUFFER and self.reuse != "shared"
         return f"{replacement}:reuse={self.reuse}" if own else replacement
 
-    def cases(self, technique: str, layer: Counted, tile: Tile | None = None) -> list[LayerCase]:
+    def cases(self, technique: str, layer: Counted) -> list[LayerCase]:
         """Return cases of a layer under double buffering, of which the best one counts.
 
         Several cores have shares of the batch in all techniques but the last. A layer without dX
@@ -240,7 +219,6 @@ class NpuSetting:
                 replacement=self.scheduler(DOUBLE_BUFFER),
                 partition=BEST if chosen == LAST else shares,
                 cores=self.cores,
-                tile=tile,
                 element_bytes=self.element_bytes,
                 input_gradient=layer.input_gradient,
             )
@@ -303,11 +281,11 @@ def measured(case: tuple[NpuSetting, str, Sequence[Way]]) -> list[Row]:
     """
     setting, network, ways = case
     layers = setting.layers(network)
-    tiles, numbers = setting.tile_of(layers), range(len(layers))
+    numbers = range(len(layers))
     techniques = dict.fromkeys(technique for technique, _ in ways)
     found = best_of(
         {
-            (technique, DOUBLE_BUFFER, k): setting.cases(technique, layers[k], tiles[k])
+            (technique, DOUBLE_BUFFER, k): setting.cases(technique, layers[k])
             for technique in techniques
             for k in numbers
         }
@@ -349,7 +327,6 @@ def measured(case: tuple[NpuSetting, str, Sequence[Way]]) -> list[Row]:
                 "dataflow": setting.dataflow,
                 "reuse": setting.reuse,
                 "add_early": False,
-                "tiles": setting.tiles,
                 "im2col": setting.im2col,
                 "pipelined": setting.pipelined,
                 "published": setting.published,

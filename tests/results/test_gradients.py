@@ -149,14 +149,6 @@ def test_techniques_as_cases() -> None:
     assert [c.order for c in four.cases(IDEAL, other)] == ["interleaved", "dx-major", "dw-major"]
 
 
-def test_square_tiles_fill_half() -> None:
-    for name, unit in ((SMALL, 45), (LARGE, 128)):
-        setting = NpuSetting(name="x", machine=name)
-        side, half = setting.square().m, setting.hardware().spm_bytes // 2
-        assert side % unit == 0
-        assert 3 * 4 * side**2 <= half < 3 * 4 * (side + unit) ** 2
-
-
 def sizes(best: list[int], axes: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> pd.DataFrame:
     """Rows whose best cut costs 10, the others 15, the baseline 20."""
     costs = np.full((len(best), 3), 15)

@@ -40,7 +40,7 @@ def layers(networks: Iterable[str]) -> dict[str, Counted]:
     """Return sizes of all layers with both gradients; ``goo_3`` is the third of Googlenet."""
     found: dict[Layer, tuple[str, Counted]] = {}
     for network in networks:
-        for each in SETTING.layers(NETWORKS[LARGE][network]):
+        for each in SETTING.layers(network):
             if each.input_gradient:
                 name = f"{network}_{each.number}"
                 found.setdefault(replace(each.layer, name="layer"), (name, each))

@@ -26,13 +26,17 @@ Ints = NDArray[np.int64]
 def sizes(setting: NpuSetting) -> dict[str, list[tuple[str, Counted]]]:
     """Return sizes of all layers that have both gradients, with the networks that have them."""
     found: dict[str, list[tuple[str, Counted]]] = {}
-    for abbreviation, network in NETWORKS[setting.machine].items():
-        for each in setting.layers(network):
+    for abbreviation in NETWORKS[setting.machine]:
+        for each in setting.layers(abbreviation):
             if each.input_gradient:
                 one = each.layer
-                name = f"{one.m}x{one.k}x{one.n}x{one.groups}"
+                name = f"{one.m}x{one.k}x{one.n}x{one.groups}{_of_map(one)}"
                 found.setdefault(name, []).append((abbreviation, each))
     return found
+
+
+def _of_map(layer: Layer) -> str:
+    return f", {layer.window}" if layer.window else ""
 
 
 def cut(shared: Sequence[tuple[str, Counted]]) -> list[Row]:

@@ -126,6 +126,7 @@ def gradients(
     products_of_activations: bool = False,
     only: str | None = None,
     all_input_gradients: bool = False,
+    im2col: bool = False,
     order: Sequence[str] = ("sequential", "interleaved", "dx-major", "dw-major", "algorithm-1"),
     replacement: Sequence[str] = ("double-buffer",),
     partition: Sequence[str] | None = None,
@@ -149,7 +150,7 @@ def gradients(
     ----------
     source
         Network name, ONNX file, or SCALE-Sim topology (.csv). Convolutions are products of im2col
-        rows.
+        rows, whose tiles move and hold each element of the feature map once.
     gemm
         One layer instead: X (M, K) times W (K, N).
     batch
@@ -163,6 +164,9 @@ def gradients(
         Layers whose names contain these words.
     all_input_gradients
         Compute dX of first layers too, which nothing needs.
+    im2col
+        Move and hold X and dX as im2col matrices: an element of the feature map as often as windows
+        cover it.
     order
         Some of sequential, interleaved, dx-major, dw-major; algorithm-1, one of these four by the
         layer's shape; best of the four, by running each under the replacement; searched, by local
@@ -373,8 +377,13 @@ def _require_few(cases: Sequence[LayerCase]) -> None:
     errors = []
     for case in cases:
         if case.tile is None:
-            half = HalfSpm(machine=case.machine, element_bytes=case.element_bytes, cores=case.cores)
-            require_tiles(case.layer, half)
+            half = HalfSpm(
+                layer=case.layer,
+                machine=case.machine,
+                element_bytes=case.element_bytes,
+                cores=case.cores,
+            )
+            require_tiles(half)
         elif case.order == OPTIMAL:
             try:
                 require_small(case)

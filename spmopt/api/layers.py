@@ -58,7 +58,8 @@ def read_layers(options: Mapping[str, Any], callbacks: Callbacks) -> LayerList:
     source, gemm = options["source"], options["gemm"]
     if gemm is not None and source is None:
         _refuse(options, "one product has none; name a network", ("batch", *_OF_NETWORKS))
-        layer = Layer(name=gemm, **sizes_of(gemm, "gemm"))
+        sizes = sizes_of(gemm, "gemm")
+        layer = Layer(name=gemm, m=sizes["m"], k=sizes["k"], n=sizes["n"])
         known = ListedLayer(layer=layer, input_gradient=True, where="--gemm")
         read = LayerList(title=gemm, layers=(known,))
     elif source is None or gemm is not None:
@@ -70,7 +71,12 @@ def read_layers(options: Mapping[str, Any], callbacks: Callbacks) -> LayerList:
         read = _topology(Path(source), options)
     else:
         read = _network(source, options, callbacks)
-    found = _told_apart(_folded(_only(read.layers, options["only"])))
+    layers = _only(read.layers, options["only"])
+    if options["im2col"]:
+        if all(known.layer.window is None for known in layers):
+            raise InputError("im2col: no layer is a convolution with a feature map; leave it out")
+        layers = tuple(replace(known, layer=replace(known.layer, window=None)) for known in layers)
+    found = _told_apart(_folded(layers))
     return replace(read, layers=found, notes=(*read.notes, *_of_kernels(found)))
 
 
@@ -140,10 +146,9 @@ def _only(found: tuple[ListedLayer, ...], words: str | None) -> tuple[ListedLaye
 
 def _folded(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
     """The first layer of each size, and how many there are."""
-    first: dict[tuple[int, int, int, int, bool], ListedLayer] = {}
+    first: dict[tuple[Layer, bool], ListedLayer] = {}
     for known in found:
-        layer = known.layer
-        size = (layer.m, layer.k, layer.n, layer.groups, known.input_gradient)
+        size = (replace(known.layer, name=""), known.input_gradient)
         before = first.get(size)
         first[size] = known if before is None else replace(before, count=before.count + 1)
     return tuple(first.values())
@@ -155,15 +160,23 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _of_kernels(found: tuple[ListedLayer, ...]) -> tuple[str, ...]:
-    """What im2col makes of convolutions."""
-    names = [known.layer.name for known in found if known.layer.kernel > 1]
-    if not names:
-        return ()
-    return (
-        "convolutions are products of im2col rows: X (Y of transposed ones) has an element once "
-        "for each place of the kernel that it is under, in traffic, in what is compulsory and in "
-        f"bounds: {_some(names)}",
-    )
+    """How elements of the feature maps of convolutions count."""
+    layers = [known.layer for known in found if known.layer.kernel > 1]
+    maps = [layer.name for layer in layers if layer.window is not None]
+    rows = [layer.name for layer in layers if layer.window is None]
+    notes = []
+    if maps:
+        notes.append(
+            "tiles of X and dX hold each element of the feature map once, as do traffic, what is "
+            f"compulsory and bounds; tiles that overlap each have it: {_some(maps)}"
+        )
+    if rows:
+        notes.append(
+            "convolutions are products of im2col rows: X (Y of transposed ones) has an element "
+            "once for each place of the kernel that it is under, in traffic, in what is "
+            f"compulsory and in bounds: {_some(rows)}"
+        )
+    return tuple(notes)
 
 
 def _told_apart(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:

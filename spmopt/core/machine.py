@@ -106,12 +106,15 @@ class SystolicArray:
 
     ``reuse``: operands of products are read from the scratchpad as often as the array needs them
     (:mod:`spmopt.graph.array_accesses`), not once.
+    ``pipelined``: a fold enters the array while the one before leaves it; else each fills and
+    drains the array by itself.
     """
 
     rows: int
     columns: int
     dataflow: str = "os"
     reuse: bool = field(default=False, metadata={"group": "reuse"})
+    pipelined: bool = field(default=False, metadata={"group": "pipelined"})
 
     def operations_per_s(self, clock_hz: int) -> int:
         """Return the multiplications and additions a second with all of it at work."""

@@ -75,19 +75,27 @@ def systolic_cycles(array: SystolicArray, gemm: Gemm) -> int:
     output stationary ``cd(M, R) cd(N, C) (K + R + C - 2)``,
     weight stationary ``cd(K, R) cd(N, C) (M + 2 R + C - 2)``,
     input stationary ``cd(K, R) cd(M, C) (N + 2 R + C - 2)``; each for every product of a batch.
+    What is in brackets is the length of a fold and :func:`fill_cycles`. On a pipelined array this
+    is added once, and a fold takes its length, or R where that is more: so long it takes to move
+    results out of R rows, or what is stationary into them.
     """
     rows, columns = array.rows, array.columns
     match array.dataflow:
         case "os":
-            folds = _ceil(gemm.m, rows) * _ceil(gemm.n, columns)
-            cycles = gemm.k + rows + columns - 2
+            folds, length = _ceil(gemm.m, rows) * _ceil(gemm.n, columns), gemm.k
         case "ws":
-            folds = _ceil(gemm.k, rows) * _ceil(gemm.n, columns)
-            cycles = gemm.m + 2 * rows + columns - 2
+            folds, length = _ceil(gemm.k, rows) * _ceil(gemm.n, columns), gemm.m
         case _:
-            folds = _ceil(gemm.k, rows) * _ceil(gemm.m, columns)
-            cycles = gemm.n + 2 * rows + columns - 2
-    return gemm.batch * folds * cycles
+            folds, length = _ceil(gemm.k, rows) * _ceil(gemm.m, columns), gemm.n
+    folds *= gemm.batch
+    if array.pipelined:
+        return folds * max(length, rows) + fill_cycles(array)
+    return folds * (length + fill_cycles(array))
+
+
+def fill_cycles(array: SystolicArray) -> int:
+    """Return cycles from the first input of a fold to its last result, but for its length."""
+    return array.rows + array.columns - 2 + (0 if array.dataflow == "os" else array.rows)
 
 
 def _ceil(dividend: int, divisor: int) -> int:

@@ -143,7 +143,7 @@ _OWN: Mapping[str, tuple[str, Kind]] = {
 _RECORDS: Mapping[str, type] = {"array": SystolicArray, "energy": Energy, "area": Area}
 _TABLES = {table: get_type_hints(record) for table, record in _RECORDS.items()}
 """Records of a machine that are tables of settings: the kind of each field."""
-_OPTIONAL = ("reuse",)
+_OPTIONAL = ("reuse", "pipelined")
 """Fields of tables that are said only where they are not the default."""
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """What a technology says, and a machine that names one does not."""

@@ -59,15 +59,15 @@ def traffic_bound(
     deep = 2 if input_gradient else 1
     rows, inner, columns = grid.sides
     box = (grid.layer.m, grid.layer.n, deep * grid.layer.k)
-    compulsory = _compulsory(box) * element_bytes
-    sides = (rows, columns, np.tile(inner, deep))
-    counts = tuple(int((side == side[0]).sum()) for side in sides)
+    counts = [int((side == side[0]).sum()) for side in (rows, inner, columns)]
     tile = (int(rows[0]), int(columns[0]), int(inner[0]))
-    equal = (counts[0] * tile[0], counts[1] * tile[1], counts[2] * tile[2])
-    rest = compulsory - _compulsory(equal) * element_bytes
-    found = [(rest, _of_equal_tiles(equal, tile, spm, element_bytes))]
+    equal = (counts[0] * tile[0], counts[2] * tile[1], deep * counts[1] * tile[2])
+    compulsory = _compulsory(grid, grid.shape, deep) * element_bytes
+    rest = compulsory - _compulsory(grid, (counts[0], counts[1], counts[2]), deep) * element_bytes
+    share = _least_share(grid)
+    found = [(rest, _of_equal_tiles(equal, tile, spm, element_bytes, share))]
     if equal != box:
-        found.append((0, _of_ragged_tiles(box, prod(tile), spm, element_bytes)))
+        found.append((0, _of_ragged_tiles(box, prod(tile), spm, element_bytes, share)))
     proved = (more + ceil(float(values.max()) * _ROUNDING) for more, values in found)
     return TrafficBound(size_bytes=max(compulsory, *proved), compulsory_bytes=compulsory)
 
@@ -81,7 +81,7 @@ def makespan_bound(machine: Machine, compute_cycles: int, traffic_bytes: int) ->
     return max(compute_cycles, -(-channel * machine.clock_hz // machine.dram_bytes_per_s))
 
 
-def least_touched(volume: Floats, box: Sides) -> Floats:
+def least_touched(volume: Floats, box: tuple[float, float, float]) -> Floats:
     """Bound elements of all matrices that products of so many elements touch.
 
     Half the surface of the most compact brick of that volume in ``box``: a cube; where the box
@@ -94,16 +94,33 @@ def least_touched(volume: Floats, box: Sides) -> Floats:
     return np.where(volume <= thin**3, cube, np.where(volume <= thin * wide**2, plate, bar))
 
 
-def _compulsory(box: Sides) -> int:
-    """Count elements of all matrices: those of dY, those of W and dW, those of X and dX."""
+def _compulsory(grid: TileGrid, tiles: Sides, deep: int) -> int:
+    """Count elements of the first tiles along M, K and N: of dY, of X and dX, of W and dW."""
+    i, k, _ = tiles
+    rows, inner, columns = (
+        int(side[:count].sum()) for side, count in zip(grid.sides, tiles, strict=True)
+    )
+    return rows * columns + deep * (int(grid.map_elements[:i, :k].sum()) + inner * columns)
+
+
+def _least_share(grid: TileGrid) -> float:
+    """Return the least part of a tile of X that is left of it when each element counts once."""
+    rows, inner, _ = grid.sides
+    return float((grid.map_elements / np.multiply.outer(rows, inner)).min())
+
+
+def _touched(volume: Floats, box: Sides, share: float) -> Floats:
+    """Bound touched elements where X and dX have ``share`` of what their matrices have, or more."""
     rows, columns, depth = box
-    return rows * columns + columns * depth + rows * depth
+    return share * least_touched(volume / share, (rows, columns / share, depth))
 
 
-def _of_equal_tiles(box: Sides, tile: Sides, spm_bytes: int, element_bytes: int) -> Floats:
+def _of_equal_tiles(
+    box: Sides, tile: Sides, spm_bytes: int, element_bytes: int, share: float
+) -> Floats:
     """(h,) Bound bytes with 1, 2, ... phases of equally many products, up to one."""
     rows, columns, depth = tile
-    granule = gcd(rows * columns, columns * depth, rows * depth)
+    granule = gcd(rows * columns, columns * depth, rows * depth) if share == 1 else 1
     products = prod(box) // prod(tile)
     phases: Ints = np.arange(1, products + 1)
     few, longer = np.divmod(products, phases)
@@ -111,20 +128,22 @@ def _of_equal_tiles(box: Sides, tile: Sides, spm_bytes: int, element_bytes: int)
     def touched(count: Ints) -> Floats:
         """Round up to whole tiles, so to whole granules."""
         volume: Floats = count.astype(np.float64) * prod(tile)
-        least: Floats = np.ceil(least_touched(volume, box) * _ROUNDING / granule)
+        least: Floats = np.ceil(_touched(volume, box, share) * _ROUNDING / granule)
         return least * granule
 
     elements = longer * touched(few + 1) + (phases - longer) * touched(few)
     return elements * element_bytes - (phases - 1) * float(spm_bytes)
 
 
-def _of_ragged_tiles(box: Sides, largest: int, spm_bytes: int, element_bytes: int) -> Floats:
+def _of_ragged_tiles(
+    box: Sides, largest: int, spm_bytes: int, element_bytes: int, share: float
+) -> Floats:
     """(h,) Bound bytes with 1, 2, ... phases; their volumes differ by up to two products."""
     phases: Ints = np.arange(1, max(1, prod(box) // largest) + 1)
     volume: Floats = prod(box) / phases.astype(np.float64)
     most: Floats = volume + largest
     least: Floats = volume - largest
-    lower, upper = least_touched(least, box), least_touched(most, box)
+    lower, upper = _touched(least, box, share), _touched(most, box, share)
     elements = phases * (lower + upper) / 2
     elements[0] = 0  # one phase proves the compulsory, which is known
     return elements * element_bytes - (phases - 1) * float(spm_bytes)

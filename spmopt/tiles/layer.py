@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Self
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
+from spmopt.tiles.window import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,9 @@ class Layer:
         Positions of a convolution's kernel: im2col has each element of the feature map in up to so
         many rows of X (of Y, if transposed). Layers that differ in it alone are equal: they are the
         same product.
+    window
+        How the kernel slides over the feature map, of which tiles of X and dX are then made; None:
+        they are made of the im2col matrix.
     """
 
     name: str
@@ -39,6 +44,7 @@ class Layer:
     n: int
     groups: int = 1
     kernel: int = field(default=1, compare=False)
+    window: Window | None = field(default=None, metadata={"group": "window"})
 
     def __post_init__(self) -> None:
         _require_positive(self, f"layer {self.name}", ("m", "k", "n", "groups", "kernel"))
@@ -108,10 +114,29 @@ class TileGrid:
         m, k, n = map(_cut, self.layer.sizes, self.tile.sizes)
         return m, k, n
 
+    @property
+    def map_elements(self) -> Ints:
+        """(I, K) Elements of the tiles of X, and of dX: those of a feature map count once a tile.
+
+        Two tiles that touch the same element of the feature map (a halo) each hold it.
+        """
+        window = self.layer.window
+        if window is None:
+            rows, inner, _ = self.sides
+            return np.multiply.outer(rows, inner)
+        return _touched(window, *self.layer.sizes[:2], *self.tile.sizes[:2])
+
     def indices(self, products: Ints) -> tuple[Ints, Ints, Ints]:
         """Return i, k and j of tile products, numbered as in any result."""
         i, k, j = np.unravel_index(products % self.products, self.shape)
         return i, k, j
+
+
+@lru_cache(maxsize=256)  # tiles are tried in many sizes along N, and in several orders
+def _touched(window: Window, m: int, k: int, tile_m: int, tile_k: int) -> Ints:
+    found = window.touched(_cut(m, tile_m), _cut(k, tile_k))
+    found.setflags(write=False)
+    return found
 
 
 def _cut(length: int, piece: int) -> Ints:

@@ -14,17 +14,20 @@ each time; their weight gradients are summed afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.spec import Gemm, OperatorSpec, Style
+from spmopt.graph.operators.windows import sliding
 from spmopt.tiles.layer import Layer
+from spmopt.tiles.window import Window
 
 _MOVES = ("Transpose", "Cast")
 _CONVOLUTIONS = ("Conv", "ConvTranspose")
+_DIMENSIONS = 2
 _BEFORE_KERNEL = 2  # channels of the result, and of the data of a group
 
 
@@ -43,7 +46,7 @@ def layers_of(graph: Graph, *, of_activations: bool = False) -> tuple[Layer, ...
         ``groups`` products; equal layers are repeated, see :func:`distinct`.
     """
     return tuple(
-        _layer(node.name, each.gemm, each.left, _kernel(graph, node))
+        _sliding(_layer(node.name, each.gemm, each.left), graph, node)
         for node, each in _products(graph)
         if each.is_trained or (of_activations and each.is_of_activations)
     )
@@ -73,9 +76,9 @@ def first_layers(graph: Graph) -> frozenset[str]:
 
 def distinct(layers: Iterable[Layer]) -> tuple[tuple[Layer, int], ...]:
     """Give the first layer of each size, in order, and how many layers have this size."""
-    alike: dict[tuple[int, ...], list[Layer]] = {}
+    alike: dict[Layer, list[Layer]] = {}
     for layer in layers:
-        alike.setdefault((*layer.sizes, layer.groups), []).append(layer)
+        alike.setdefault(replace(layer, name=""), []).append(layer)
     return tuple((same[0], len(same)) for same in alike.values())
 
 
@@ -127,6 +130,41 @@ def _kernel(graph: Graph, node: Node) -> int:
     return prod(graph.values[node.inputs[1]].shape[_BEFORE_KERNEL:])
 
 
+def _sliding(layer: Layer, graph: Graph, node: Node) -> Layer:
+    """Add the kernel of a convolution, and how it slides where it has one or two dimensions.
+
+    Where the im2col matrix has each element of the feature map once, it is that.
+    """
+    kernel = _kernel(graph, node)
+    image = graph.values[node.inputs[0]].shape[_BEFORE_KERNEL:]
+    if node.operator != "Conv" or len(image) > _DIMENSIONS:
+        return replace(layer, kernel=kernel)
+    window = _window(graph, node)
+    return layer if window.is_plain else replace(layer, kernel=kernel, window=window)
+
+
+def _window(graph: Graph, node: Node) -> Window:
+    """Return how a convolution of one or two dimensions reads its feature map."""
+    image = graph.values[node.inputs[0]].shape[_BEFORE_KERNEL:]
+    kernel = graph.values[node.inputs[1]].shape[_BEFORE_KERNEL:]
+    slides = sliding(image, kernel, node.attributes)
+    output = graph.values[node.outputs[0]].shape[_BEFORE_KERNEL:]
+    return Window(
+        image=_pair(image, 1),
+        kernel=_pair(kernel, 1),
+        output=_pair(output, 1),
+        strides=_pair(slides.strides, 1),
+        padding=_pair(slides.begins, 0),
+        dilations=_pair(slides.dilations, 1),
+    )
+
+
+def _pair(sizes: tuple[int, ...], height: int) -> tuple[int, int]:
+    """Take what has a width alone for one row."""
+    *rows, width = sizes
+    return (rows[0] if rows else height), width
+
+
 def _keeps_weights(node: Node, spec: OperatorSpec) -> bool:
     """Return whether the result of a weight is that weight; rows that were looked up are data."""
     if node.operator == "Lookup":
@@ -138,7 +176,7 @@ def _is_weight(graph: Graph, index: int) -> bool:
     return graph.values[index].kind is TensorKind.WEIGHT
 
 
-def _layer(name: str, product: Gemm, transposed: bool, kernel: int) -> Layer:
+def _layer(name: str, product: Gemm, transposed: bool) -> Layer:
     """Make a layer; with the weight on the left it is Y^T = X^T W^T."""
     m, n = (product.n, product.m) if transposed else (product.m, product.n)
-    return Layer(name=name, m=m, k=product.k, n=n, groups=product.batch, kernel=kernel)
+    return Layer(name=name, m=m, k=product.k, n=n, groups=product.batch)

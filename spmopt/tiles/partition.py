@@ -83,7 +83,7 @@ def pieces(grid: TileGrid, partition: Partition) -> tuple[Piece, ...]:
         m, k, n = (
             int(side.sum()) if a == axis else size for a, size in enumerate(grid.layer.sizes)
         )
-        own = replace(grid, layer=replace(grid.layer, m=m, k=k, n=n))
+        own = replace(grid, layer=replace(grid.layer, m=m, k=k, n=n, window=None))
         found.append(Piece(whole=grid, axis=axis, first=first, grid=own))
         first += side.size
     return tuple(found)

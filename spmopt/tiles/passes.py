@@ -14,7 +14,6 @@ an operation ``sum dW[k,j]`` adds them to it, element by element, with all cores
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise, product
 from typing import TypeVar
@@ -27,7 +26,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operation
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
-from spmopt.tiles.layer import Layer, Tile, TileGrid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import Walk
 from spmopt.tiles.partition import Partition, dealt, pieces
 from spmopt.tiles.program import AXES, RESULTS, PassProgram
@@ -98,9 +97,8 @@ def forward(
 ) -> Instance:
     """Make Y of one layer in tiles; of several groups, one.
 
-    It costs what the weight gradient of another layer does: :func:`mirrored`. Parameters and errors
-    are those of :func:`backward`; ``order`` (I K J,) or (steps, cores) is of products of Y, as
-    :func:`forward_order` or :func:`forward_on_cores` give it.
+    Parameters and errors are those of :func:`backward`; ``order`` (I K J,) or (steps, cores) is of
+    products of Y, as :func:`forward_order` or :func:`forward_on_cores` give it.
     """
     program = PassProgram.of(grid, machine, order, element_bytes=element_bytes)
     return _instance(program, computing="Y", resident=resident)
@@ -118,23 +116,6 @@ def forward_on_cores(grid: TileGrid, cores: int, walk: Walk = BY_ROWS) -> Ints:
     """
     cut = pieces(grid, Partition(axis="m", parts=cores))
     return dealt([piece.numbers(forward_order(piece.grid, walk)) for piece in cut], cores)
-
-
-def mirrored(grid: TileGrid) -> TileGrid:
-    """Return the grid whose weight gradient is computed by products of the same tiles and cycles.
-
-    Y (M, N) = X (M, K) W (K, N) sums over K as dW (K, N) = X^T dY sums over M: with M and K
-    exchanged, dY has the tiles of W, X those of X transposed, dW those of Y. Product (i, k, j) of Y
-    is (k, i, j) of that dW. Traffic under double buffering is the same, time but for the order in
-    which it spreads transfers of a batch, that of numbers.
-    """
-    tile = grid.tile
-    return TileGrid(layer=mirrored_layer(grid.layer), tile=Tile(m=tile.k, k=tile.m, n=tile.n))
-
-
-def mirrored_layer(layer: Layer) -> Layer:
-    """Return the layer of :func:`mirrored`."""
-    return replace(layer, m=layer.k, k=layer.m)
 
 
 def require_room(program: PassProgram) -> None:

@@ -23,7 +23,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Steps
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, links
-from spmopt.graph.cycles import access_cycles, compute_cycles
+from spmopt.graph.cycles import access_cycles, compute_cycles, fill_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.tiles.layer import TileGrid
 
@@ -121,8 +121,8 @@ class PassProgram:
         numbers: Ints = table[step, core]
         begin = np.searchsorted(step, np.arange(steps + 1))
         sides = {
-            matrix: np.multiply.outer(*(grid.sides[axis] for axis in axes)).reshape(-1)
-            for matrix, axes in AXES.items()
+            matrix: _elements(grid, matrix)
+            for matrix in AXES
             if any(matrix in (name, *INPUTS[name]) for name in results)
         }
         ends = accumulate((side.size for side in sides.values()), initial=0)
@@ -187,6 +187,7 @@ class PassProgram:
             kind=kind[sorting],
             size_bytes=np.append(size, size[partial_tile]),
         )
+        program.compute_cycles[0] += _fill(machine)
         return replace(program, compute_cycles=_held(program))
 
     @property
@@ -244,7 +245,8 @@ def product_cycles(
     """(2 I K J,) Compute cycles of each tile product on one of ``cores``, by its number.
 
     Those of a matrix product of the tile's size (:mod:`spmopt.graph.cycles`): on the array, which
-    each core has, or else at the core's share of the machine's rate.
+    each core has, or else at the core's share of the machine's rate. A pipelined array is filled
+    once, before the first product, which is not in them.
     """
     cycles: Ints = np.empty((len(results), *grid.shape), np.int64)
     sides = grid.sides
@@ -255,8 +257,22 @@ def product_cycles(
             # dX = dY W^T has rows along M and columns along K, dW = X^T dY along K and N.
             (rows, columns), summed = AXES[result], _SUMMED[result]
             gemm = Gemm(m=lengths[rows], k=lengths[summed], n=lengths[columns])
-            cycles[number][same] = compute_cycles(machine, cores * 2 * gemm.macs, gemm)
+            own = compute_cycles(machine, cores * 2 * gemm.macs, gemm)
+            cycles[number][same] = own - _fill(machine)
     return cycles.reshape(-1)
+
+
+def _fill(machine: Machine) -> int:
+    """Return cycles that a pipelined array is filled for once in a pass; of others 0."""
+    array = machine.array
+    return fill_cycles(array) if array is not None and array.pipelined else 0
+
+
+def _elements(grid: TileGrid, matrix: str) -> Ints:
+    """(tiles,) Count elements of the tiles of a matrix, by rows."""
+    if matrix in ("X", "dX"):
+        return grid.map_elements.reshape(-1)
+    return np.multiply.outer(*(grid.sides[axis] for axis in AXES[matrix])).reshape(-1)
 
 
 def _results(grid: TileGrid, table: Ints) -> tuple[str, ...]:

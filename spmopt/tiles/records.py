@@ -82,6 +82,7 @@ _KINDS = {
     "memory": "Memory",
     "banks": "Bank",
     "types": "Typed",
+    "window": "Window",
 }
 """What digests call a record, by the field that it is in: as in the files there are."""
 

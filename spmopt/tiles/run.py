@@ -389,6 +389,6 @@ def _searched(case: LayerCase) -> LayerCase:
 def _spm_tiles(case: LayerCase) -> int:
     """Count tiles that the scratchpad holds, of the largest ones; at least those of a product."""
     m, k, n = case.grid.tile.sizes
-    largest = max(m * k, k * n, m * n) * case.element_bytes
+    largest = max(int(case.grid.map_elements.max()), k * n, m * n) * case.element_bytes
     pages = case.machine.spm_pages // (2 if case.is_double_buffered else 1)
     return max(_OPERANDS, pages // -(-largest // case.machine.page_bytes))

@@ -29,6 +29,7 @@ from pathlib import Path
 from spmopt.core.errors import InputError
 from spmopt.core.machine import SystolicArray
 from spmopt.tiles.layer import Layer
+from spmopt.tiles.window import Window
 
 _CONVOLUTION = (
     "IFMAP height",
@@ -106,22 +107,31 @@ def _convolution(cells: list[str], batch: int) -> Layer:
     numbers = _numbers(cells, _CONVOLUTION, least=7)
     *ifmap, filter_height, filter_width, channels, filters = numbers[:6]
     rows, filter_size = batch, filter_height * filter_width
-    sides = zip(("height", "width"), ifmap, numbers[2:4], (numbers[6], numbers[-1]), strict=True)
+    strides, output = (numbers[6], numbers[-1]), []
+    sides = zip(("height", "width"), ifmap, numbers[2:4], strides, strict=True)
     for side, length, window, stride in sides:
         if window > length:
             raise InputError(
                 f"layer {cells[0]}: filter {side} {window} is above ifmap {side} {length}; "
                 "add the padding to the ifmap"
             )
-        rows *= -(-(length - window) // stride) + 1
+        output.append(-(-(length - window) // stride) + 1)
+        rows *= output[-1]
     depth_wise = _DEPTH_WISE in cells[0]
+    slides = Window(
+        image=(ifmap[0], ifmap[1]),
+        kernel=(filter_height, filter_width),
+        output=(output[0], output[1]),
+        strides=strides,
+    )
     return Layer(
         name=cells[0],
         m=rows,
         k=filter_size if depth_wise else filter_size * channels,
         n=filters,
         groups=channels if depth_wise else 1,
-        kernel=filter_size,
+        kernel=1 if slides.is_plain else filter_size,
+        window=None if slides.is_plain else slides,
     )
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -77,7 +78,7 @@ def evaluate(
     """
     program = PassProgram.of(grid, machine, order, element_bytes=element_bytes, add_early=add_early)
     require_room(program)
-    return figures(machine, program.timeline(), shared=reuse == "shared")
+    return figures(machine, program.timeline(), reuse=reuse)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +137,8 @@ def choose_tile(
         first = (time, traffic) if objective == "time" else (traffic, time)
         return (*first, *(-size for size in sizes))
 
-    space = tile_space(layer, HalfSpm(machine=machine, element_bytes=element_bytes, cores=cores))
+    half = HalfSpm(layer=layer, machine=machine, element_bytes=element_bytes, cores=cores)
+    space = tile_space(half)
     if thorough or len(space.tiles) <= _FEW:
         best = min(space.tiles, key=value)
     else:
@@ -153,8 +155,9 @@ def choose_tile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalfSpm:
-    """Half of the scratchpad, shared by ``cores`` products at the same time."""
+    """Half of the scratchpad for a layer, shared by ``cores`` products at the same time."""
 
+    layer: Layer
     machine: Machine
     element_bytes: int
     cores: int
@@ -169,7 +172,7 @@ class HalfSpm:
         """Give whether the tiles of a product fit, or those of a pair with the same tile of dY."""
         m, k, n = sizes
         size, page = self.element_bytes, self.machine.page_bytes
-        others = -(-m * k * size // page) - (-k * n * size // page)
+        others = -(-_of_map(self.layer, m, k) * size // page) - (-k * n * size // page)
         need = (2 if pair else 1) * others - (-m * n * size // page)
         return self.cores * need <= self.machine.spm_pages // 2
 
@@ -208,15 +211,16 @@ class TileSpace:
                 yield m, k, n
 
 
-def tile_space(layer: Layer, half: HalfSpm) -> TileSpace:
-    """Return tiles for ``layer``.
+def tile_space(half: HalfSpm) -> TileSpace:
+    """Return tiles for the layer of ``half``.
 
     Raises
     ------
     InputError
         None fits, or those that do make too many products.
     """
-    require_tiles(layer, half)
+    require_tiles(half)
+    layer = half.layer
     units = [_units(half.machine, length) for length in layer.sizes]
     while True:
         m, k, n = map(axis_sizes, layer.sizes, units)
@@ -246,9 +250,9 @@ def axis_sizes(length: int, units: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(np.unique(np.concatenate(found)).tolist())
 
 
-def require_tiles(layer: Layer, half: HalfSpm) -> None:
+def require_tiles(half: HalfSpm) -> None:
     """Raise :class:`InputError` at once where no tile fits, or those must be too many."""
-    machine = half.machine
+    layer, machine = half.layer, half.machine
     if not half.has((1, 1, 1)):
         pages = machine.spm_pages // 2
         raise InputError(
@@ -256,7 +260,8 @@ def require_tiles(layer: Layer, half: HalfSpm) -> None:
             f"{'1 page' if pages == 1 else f'{pages} pages'} of {machine.page_bytes} bytes; "
             "give a larger --spm or a smaller --page"
         )
-    require_large_tiles(layer, half.elements)
+    if layer.window is None:  # what is below holds where each element is used in one row
+        require_large_tiles(layer, half.elements)
 
 
 def require_few(grid: TileGrid) -> None:
@@ -288,6 +293,14 @@ def _too_many(layer: Layer) -> InputError:
         f"{MOST_PRODUCTS:,} tile products a gradient in any tile that fits in half of the SPM, "
         "more than are run; give a larger --spm or a smaller layer"
     )
+
+
+@lru_cache(maxsize=4096)
+def _of_map(layer: Layer, m: int, k: int) -> int:
+    """Count elements of the largest tile of X of this size."""
+    if layer.window is None or m * k == 1:
+        return m * k
+    return int(TileGrid(layer=layer, tile=Tile(m=m, k=k, n=layer.n)).map_elements.max())
 
 
 def _units(machine: Machine, length: int) -> tuple[int, ...]:

@@ -117,8 +117,24 @@ def test_what_is_not_counted_as_it_seems_is_said(run: Run) -> None:
     assert [scores[name] for name in ("m", "k", "n", "groups", "count")] == [128, 64, 128, 2, 2]
     assert scores["input_gradient"]
     (note,) = run(f"tiles {LENET} {SMALL} --order sequential --json").record["notes"]
+    assert note.startswith("tiles of X and dX hold each element of the feature map once")
+    assert note.endswith("C1, C3")  # the kernel of C5 is all of its map
+    (note,) = run(f"tiles {LENET} {SMALL} --order sequential --im2col --json").record["notes"]
     assert note.startswith("convolutions are products of im2col rows: X")
-    assert note.endswith(": C1, C3, C5")
+    assert note.endswith("C1, C3")
+
+
+def test_feature_maps_move_less_than_their_im2col_matrices(run: Run) -> None:
+    line = (
+        f"tiles {LENET} --spm 2MiB --jobs 1 --order sequential --tile 100x150x16 --only C3 --json"
+    )
+    (map_row,), (row,) = (run(f"{line}{more}").record["rows"] for more in ("", " --im2col"))
+    assert (map_row["X_read_bytes"], row["X_read_bytes"]) == (4 * 6 * 14 * 14, 4 * 100 * 150)
+    assert (map_row["dX_written_bytes"], row["dX_written_bytes"]) == (4 * 6 * 196, 4 * 100 * 150)
+    assert map_row["dY_read_bytes"] == row["dY_read_bytes"]
+    assert map_row["compulsory_bytes"] == 4 * (2 * 6 * 196 + 100 * 16 + 2 * 150 * 16)
+    refused = run(f"tiles {ENCODER} {SMALL} --im2col").err
+    assert "im2col: no layer is a convolution" in refused
     assert run(f"tiles {ENCODER} {SMALL} --order sequential --json").record["notes"] == []
 
 

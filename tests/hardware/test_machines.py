@@ -84,7 +84,7 @@ def test_every_key_can_be_overridden() -> None:
         "area.source": "you",
     }
     array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
-    others = {"array.reuse", "technology", "banks", "bank", "bypass"}
+    others = {"array.reuse", "array.pipelined", "technology", "banks", "bank", "bypass"}
     assert {*OVERRIDES, *nested, *array, *others} == set(UNTYPED)
     machine = load_machine("a100", {**nested, **array})
     assert machine.energy == Energy(**dict.fromkeys(ENERGY_FIGURES, 2.5), source="me")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from spmopt.core.instance import Instance, Tensor
 from spmopt.core.operation import Mode, Operand, Operation
 from spmopt.core.timeline import listed_timeline
-from spmopt.policies.double_buffer.batches import batches
+from spmopt.policies.double_buffer.batches import batched
 from tests.policies.owed import random_instances
 from tests.tiles.cases import machine
 
@@ -28,7 +28,8 @@ def walked(instance: Instance) -> list[int]:
 
 
 def found(instance: Instance) -> list[int]:
-    begins: list[int] = batches(instance.machine, listed_timeline(instance)).begin.tolist()
+    cut, _ = batched(instance.machine, listed_timeline(instance), "shared")
+    begins: list[int] = cut.begin.tolist()
     return begins
 
 

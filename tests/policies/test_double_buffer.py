@@ -15,7 +15,7 @@ from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies.double_buffer import buffered, double_buffer
-from spmopt.policies.double_buffer.batches import batches
+from spmopt.policies.double_buffer.batches import batched
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.passes import backward
@@ -23,7 +23,7 @@ from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.policies.owed import is_whole, plan_of, random_instances, totals
 from tests.tiles.cases import grid, machine
 
-REUSES = ("shared", "none")
+REUSES = ("shared", "none", "sums")
 each_reuse = pytest.mark.parametrize("reuse", REUSES)
 
 
@@ -57,7 +57,7 @@ def by_hand() -> Instance:
 
 def test_batches_by_hand() -> None:
     instance = by_hand()
-    found = batches(instance.machine, listed_timeline(instance))
+    found = batched(instance.machine, listed_timeline(instance), "shared")[0]
     assert found.begin.tolist() == [0, 3, 5, 7]
     assert not found.alone.any()
     assert found.held.all()
@@ -156,7 +156,7 @@ def test_an_operation_larger_than_a_half_is_alone() -> None:
         ],
         spm=12,
     )
-    found = batches(instance.machine, listed_timeline(instance))
+    found = batched(instance.machine, listed_timeline(instance), "shared")[0]
     assert found.begin.tolist() == [0, 1, 2, 3]
     assert found.alone.tolist() == [False, True, False]
     plan = plan_of(double_buffer(instance, Request()))
@@ -183,7 +183,7 @@ def test_any_instance(reuse: str) -> None:
 
 def batch_need(instance: Instance) -> int:
     """Pages of the largest batch, counted one operand at a time."""
-    found = batches(instance.machine, listed_timeline(instance))
+    found = batched(instance.machine, listed_timeline(instance), "shared")[0]
     page, most = instance.machine.page_bytes, 0
     for low, high in zip(found.begin[:-1].tolist(), found.begin[1:].tolist(), strict=True):
         used = {t for operation in instance.operations[low:high] for t in operation.tensors}
@@ -206,10 +206,10 @@ def test_tile_products(name: str, reuse: str) -> None:
         assert batch_need(instance) <= instance.machine.spm_pages // 2
 
 
-def loaded(cells: TileGrid, spm: Machine, name: str, matrix: str) -> int:
+def loaded(cells: TileGrid, spm: Machine, name: str, matrix: str, reuse: str = "shared") -> int:
     """Bytes of a matrix that come from DRAM."""
     instance = backward(cells, spm, ORDERS[name].through(cells))
-    plan = buffered(instance.machine, listed_timeline(instance), shared=True)
+    plan = buffered(instance.machine, listed_timeline(instance), reuse=reuse)
     totals(instance, plan)
     commands = assemble(instance, plan).commands
     own = [tensor.name.startswith(f"{matrix}[") for tensor in instance.tensors]
@@ -227,6 +227,22 @@ def test_interleaving_reads_dy_once_where_the_distance_is_within_half() -> None:
     # The baseline is done with dX before it begins dW; each walk of its own is too far off.
     assert loaded(cells, spm, "sequential", "dY") > 1.9 * dy
     assert loaded(cells, spm, "interleaved", "dY") > 1.5 * dy
+
+
+@pytest.mark.parametrize(("tiles", "returning"), [(6, 12), (9, 9), (17, 1), (18, 0)])
+def test_sums_stay_to_the_extent_possible(tiles: int, returning: int) -> None:
+    # dX-major over 2 rows with 12 tiles of dW: each but the first-come ones returns in the second
+    # row. A product has three tiles; those that stay are beside twice these.
+    cells = grid((8, 12, 16), (4, 4, 4))
+    spm = machine(tiles * 64)
+    assert loaded(cells, spm, "dx-major", "dW", "sums") == 64 * returning
+    assert loaded(cells, spm, "dx-major", "dW") == 64 * 12
+    # Walks that finish each sum before the next have none that return.
+    for matrix in ("dX", "dW"):
+        assert loaded(cells, spm, "sequential", matrix, "sums") == 0
+    for matrix in ("dY", "X", "W"):
+        same = loaded(cells, spm, "sequential", matrix)
+        assert loaded(cells, spm, "sequential", matrix, "sums") == same
 
 
 def test_time_is_that_of_full_overlap_but_for_both_ends() -> None:

@@ -60,6 +60,41 @@ def test_each_machine_has_the_nine_networks_of_the_table() -> None:
     assert small.layer.m == 4 * 416 * 416
 
 
+def test_topologies_of_scalesim() -> None:
+    """As their files say: rows of a sample times the batch, one filter for depth-wise layers."""
+    plain = NpuSetting(name="plain", machine=LARGE)
+    dlrm = plain.layers("dlrm")
+    assert {each.layer.m for each in dlrm} == {8 * 1024}
+    assert [each.input_gradient for each in dlrm] == [False] + [True] * (len(dlrm) - 1)
+    assert (dlrm[0].layer.k, dlrm[0].layer.n) == (16, 4)
+    wide = [each.layer for each in plain.layers("mob") if each.layer.n == 1]
+    assert wide[0].sizes == (8 * 110 * 110, 9 * 32, 1)
+    assert wide[0].groups == 1
+    ncf = plain.layers("ncf")
+    assert [(each.layer.sizes, each.count) for each in ncf[:2]] == [
+        ((8, 138000, 8), 1),  # of a user: the first layer
+        ((8, 138000, 8), 1),  # of an item
+    ]
+    published = NpuSetting(name="published", machine=LARGE, published=True)
+    assert {each.layer.m for each in published.layers("dlrm")} == {8}
+    assert published.layers("bert") == plain.layers("bert")
+
+
+def test_readings_change_layers_and_machines() -> None:
+    matrices = NpuSetting(name="im2col", im2col=True).layers("res")
+    assert all(each.layer.window is None for each in matrices)
+    assert any(each.layer.window for each in NpuSetting(name="plain").layers("res"))
+    array = NpuSetting(name="folds", pipelined=True).hardware().array
+    assert array is not None
+    assert array.pipelined
+    rows = NpuSetting(name="rows", dw="kji")
+    square = Counted(layer=LAYER)
+    assert [case.order for case in rows.cases(BASELINE, square)] == ["sequential:dw=kji"]
+    assert [case.order for case in rows.cases("+rearrangement", square)] == ["interleaved:dw=kji"]
+    long = Counted(layer=Layer(name="fc", m=3000, k=200, n=500))
+    assert [case.order for case in rows.cases("+rearrangement", long)] == ["dx-major"]
+
+
 @pytest.mark.parametrize("replacement", REPLACEMENTS)
 def test_a_forward_pass_moves_each_matrix_once_if_it_can(replacement: str) -> None:
     hardware = load_machine(SMALL)
@@ -112,14 +147,6 @@ def test_techniques_as_cases() -> None:
     assert (case.order, case.partition, case.cores) == ("sequential", "m/4", 4)
     assert case.replacement == "double-buffer:reuse=none"
     assert [c.order for c in four.cases(IDEAL, other)] == ["interleaved", "dx-major", "dw-major"]
-
-
-def test_square_tiles_fill_half() -> None:
-    for name, unit in ((SMALL, 45), (LARGE, 128)):
-        setting = NpuSetting(name="x", machine=name)
-        side, half = setting.square().m, setting.hardware().spm_bytes // 2
-        assert side % unit == 0
-        assert 3 * 4 * side**2 <= half < 3 * 4 * (side + unit) ** 2
 
 
 def sizes(best: list[int], axes: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> pd.DataFrame:

@@ -19,14 +19,41 @@ from spmopt.tiles.passes import backward
 from spmopt.verifier import require_legal
 from tests.policies.owed import plan_of
 from tests.tiles.cases import machine
+from tests.tiles.maps import convolved, sizes
 from tests.tiles.simulate import Matrix, simulate
 
 
 def numbers(cells: TileGrid) -> dict[str, Matrix]:
     """Small integers, so that every sum is exact."""
     draw, layer = np.random.default_rng(1), cells.layer
-    shapes = {"dY": (layer.m, layer.n), "X": (layer.m, layer.k), "W": (layer.k, layer.n)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "dY": (layer.m, layer.n),
+        "X": (layer.m, layer.k),
+        "W": (layer.k, layer.n),
+    }
+    if layer.window is not None:
+        shapes["X"] = sizes(layer)
     return {name: draw.integers(-9, 10, shape).astype(np.int32) for name, shape in shapes.items()}
+
+
+def matrix_of(cells: TileGrid, x: Matrix) -> Matrix:
+    """X as products see it: the im2col matrix of a feature map."""
+    return x if cells.layer.window is None else convolved(cells.layer, x)
+
+
+def gradient_of(cells: TileGrid, dx: Matrix) -> Matrix:
+    """dX of the im2col matrix as the layer before needs it: each element is the sum of its places.
+
+    The transpose of im2col, found by sending each element through it alone.
+    """
+    if cells.layer.window is None:
+        return dx
+    found: Matrix = np.zeros(sizes(cells.layer), np.int32)
+    for place in np.ndindex(*found.shape):
+        one: Matrix = np.zeros_like(found)
+        one[place] = 1
+        found[place] = (convolved(cells.layer, one) * dx).sum()
+    return found
 
 
 @dataclass(frozen=True)
@@ -72,8 +99,9 @@ class Case:
         ]
         ran = [name for step in computed.ran for name in step.split("+")]
         assert sorted(name for name in ran if not name.startswith("sum")) == sorted(expected)
-        assert np.array_equal(computed.dw, self.given["X"].T @ self.given["dY"])
-        assert not both or np.array_equal(computed.dx, self.given["dY"] @ self.given["W"].T)
+        x, w, dy = (self.given[name] for name in ("X", "W", "dY"))
+        assert np.array_equal(computed.dw, matrix_of(self.cells, x).T @ dy)
+        assert not both or np.array_equal(computed.dx, gradient_of(self.cells, dy @ w.T))
 
     def partial_sums_return(self, schedule: Schedule) -> bool:
         """Whether a tile of dX or dW is brought in from DRAM."""

@@ -18,6 +18,7 @@ from spmopt.core.operation import Operation
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import TileGrid
+from tests.tiles.maps import element, sizes, touched
 
 Matrix = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
@@ -58,8 +59,12 @@ class _Run:
         self._dram: list[Bytes] = [self._initial(t, given) for t in range(len(instance.tensors))]
 
     def matrix(self, name: str) -> Matrix:
-        """A matrix, put together from its tiles in DRAM."""
+        """A matrix, put together from its tiles in DRAM; of a feature map, whose tiles overlap,
+        what they have in common is added up.
+        """
         layer = self._grid.layer
+        if name == "dX" and layer.window is not None:
+            return self._map()
         lengths = {"M": layer.m, "K": layer.k, "N": layer.n}
         whole: Matrix = np.zeros([lengths[axis] for axis in _AXES[name]], np.int32)
         for tensor, record in enumerate(self._instance.tensors):
@@ -68,6 +73,34 @@ class _Run:
                 shape = whole[part].shape
                 whole[part] = self._dram[tensor].view(np.int32).reshape(shape)
         return whole
+
+    def _map(self) -> Matrix:
+        whole: Matrix = np.zeros(sizes(self._grid.layer), np.int32)
+        for tensor, record in enumerate(self._instance.tensors):
+            if record.name.startswith("dX["):
+                places = self._elements(tensor)
+                numbers = self._dram[tensor].view(np.int32)
+                for place, number in zip(places, numbers.tolist(), strict=False):
+                    whole[place] += number
+        return whole
+
+    def _elements(self, tensor: int) -> list[tuple[int, int, int, int]]:
+        """Places in the feature map of what a tile of it holds, in order."""
+        window, rows, columns = self._grid.layer.window, *self._ranges(tensor)
+        assert window is not None
+        found = touched(window, rows, columns)
+        assert self._instance.tensors[tensor].size_bytes == 4 * max(1, len(found))
+        return found
+
+    def _ranges(self, tensor: int) -> tuple[range, range]:
+        """Rows and columns of the im2col matrix that a tile of it stands for."""
+        high, wide = self._slices(tensor)
+        layer = self._grid.layer
+        rows = range(high.start, min(high.stop, layer.m))
+        return rows, range(wide.start, min(wide.stop, layer.k))
+
+    def _is_map(self, tensor: int) -> bool:
+        return self._grid.layer.window is not None and self._tile(tensor)[0] in ("X", "dX")
 
     def step(self, step: int) -> str:
         """Run one step; return the name of its operation."""
@@ -103,6 +136,9 @@ class _Run:
         if not record.in_dram:
             return np.full(record.size_bytes, JUNK, np.uint8)
         name, _, _ = self._tile(tensor)
+        if self._is_map(tensor):
+            numbers = [given[name][place] for place in self._elements(tensor)] or [0]
+            return np.array(numbers, np.int32).view(np.uint8)
         tile = np.ascontiguousarray(given[name][self._slices(tensor)])
         return tile.reshape(-1).view(np.uint8).copy()
 
@@ -192,8 +228,12 @@ class _Run:
             else:
                 product, place = tiles[f"X[{i},{k}]"] @ tiles[f"W[{k},{j}]"], (i, j)
             assert self._tile(written) == (result, *map(int, place))
+            if self._is_map(written):
+                product = self._folded(written, product)
             before = inputs.get(written)
-            total = product if before is None else product + self._numbers(written, before)
+            # What is in a result's tile is a sum of the same shape: no window is unfolded.
+            shape = product.shape
+            total = product if before is None else product + before.view(np.int32).reshape(shape)
             results[written] = _bytes(total)
         return results
 
@@ -201,10 +241,33 @@ class _Run:
         """The sum of all that an operation reads, all partial sums of one tile."""
         (written,) = operation.writes
         assert {self._tile(tensor) for tensor in inputs} == {self._tile(written)}
-        numbers = [self._numbers(tensor, seen) for tensor, seen in inputs.items()]
+        numbers = [seen.view(np.int32) for seen in inputs.values()]
         return {written: _bytes(np.sum(numbers, axis=0))}
 
+    def _folded(self, tensor: int, product: Matrix) -> Matrix:
+        """Add up rows of im2col in the elements of the feature map that they stand for."""
+        window, rows, columns = self._grid.layer.window, *self._ranges(tensor)
+        assert window is not None
+        place = {each: number for number, each in enumerate(self._elements(tensor))}
+        total: Matrix = np.zeros(max(1, len(place)), np.int32)
+        for (row, column), number in np.ndenumerate(product):
+            found = element(window, rows[row], columns[column])
+            if found is not None:
+                total[place[found]] += number
+        return total
+
+    def _unfolded(self, tensor: int, seen: Bytes) -> Matrix:
+        """The rows of im2col that a tile of the feature map gives the array."""
+        window, rows, columns = self._grid.layer.window, *self._ranges(tensor)
+        assert window is not None
+        numbers = dict(zip(self._elements(tensor), seen.view(np.int32).tolist(), strict=False))
+        found = [[element(window, row, column) for column in columns] for row in rows]
+        return np.array([[0 if e is None else numbers[e] for e in line] for line in found])
+
     def _numbers(self, tensor: int, seen: Bytes) -> Matrix:
+        if self._is_map(tensor):
+            name = self._tile(tensor)[0]
+            return self._unfolded(tensor, seen) if name == "X" else seen.view(np.int32)
         rows, _ = self._slices(tensor)
         name, _, _ = self._tile(tensor)
         length = {"M": self._grid.layer.m, "K": self._grid.layer.k}[_AXES[name][0]]

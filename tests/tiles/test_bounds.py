@@ -16,11 +16,14 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
 from spmopt.tiles.bounds import least_touched, makespan_bound, traffic_bound
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import Order
 from spmopt.tiles.passes import backward
+from spmopt.tiles.window import Window
 from tests.policies.owed import plan_of, totals
 from tests.tiles.brute_force import least_traffic
 from tests.tiles.cases import ANY_ORDER, grid, machine
+from tests.tiles.maps import CONVOLUTIONS, convolution
 
 PAGE = 64
 
@@ -105,6 +108,60 @@ def test_never_above_a_schedule(
         found = totals(instance, plan_of(find(name).load()(instance, Request(objective=TRAFFIC))))
         assert found.traffic_bytes >= bound.size_bytes
         assert found.makespan_cycles >= cycles
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    cells=CONVOLUTIONS,
+    order=ANY_ORDER,
+    spare_pages=st.integers(0, 12),
+    how=st.tuples(st.booleans(), st.booleans()),
+)
+def test_never_above_a_schedule_of_a_feature_map(
+    cells: TileGrid, order: Order, spare_pages: int, how: tuple[bool, bool]
+) -> None:
+    resident, both = how
+    (m, k, n), most = cells.tile.sizes, int(cells.map_elements.max())
+    pages = spare_pages + sum(-(-4 * size // 16) for size in (most, k * n, m * n))
+    small = machine(16 * pages, page_bytes=16)
+    instance = backward(cells, small, order.through(cells, input_gradient=both), resident=resident)
+    bound = traffic_bound(cells, small, input_gradient=both)
+    assert bound.compulsory_bytes == sum(tensor.size_bytes for tensor in instance.tensors)
+    for name in ("stream", "belady:granularity=page"):
+        found = totals(instance, plan_of(find(name).load()(instance, Request(objective=TRAFFIC))))
+        assert found.traffic_bytes >= bound.size_bytes
+
+
+@pytest.mark.parametrize(
+    ("shape", "spm_tiles", "both"),
+    [
+        *(((1, 1, 3), spm_tiles, True) for spm_tiles in range(3, 7)),
+        ((1, 2, 2), 3, True),
+        ((2, 1, 2), 3, True),
+        ((2, 2, 1), 3, True),
+        ((2, 2, 2), 3, False),
+    ],
+)
+def test_never_above_the_optimum_of_a_feature_map(
+    shape: tuple[int, int, int], spm_tiles: int, both: bool
+) -> None:
+    # A row of 4 under 4 windows of 4: every tile has 4 elements, X in place of 4 x 4.
+    window = Window(image=(1, 4), kernel=(1, 4), output=(1, 4), padding=(0, 1))
+    images, channels, filters = shape
+    cells = convolution(window, images, channels, filters, (4, 4, 1))
+    assert set(cells.map_elements.reshape(-1).tolist()) == {4}
+    small = machine(16 * spm_tiles, page_bytes=16)
+    bound = traffic_bound(cells, small, input_gradient=both).size_bytes
+    assert bound <= 16 * least_traffic(shape, spm_tiles, both=both)
+
+
+def test_of_many_tiles_of_a_feature_map() -> None:
+    """Above what is compulsory: of a share of 1/4 of X and dX."""
+    window = Window(image=(1, 4), kernel=(1, 4), output=(1, 4), padding=(0, 1))
+    cells = convolution(window, 64, 64, 256, (4, 4, 1))
+    found = traffic_bound(cells, machine(16 * 64, page_bytes=16))
+    assert found.compulsory_bytes == 16 * (64 * 256 + 2 * 64 * 64 + 2 * 64 * 256)
+    assert found.size_bytes > 4 * found.compulsory_bytes
 
 
 @pytest.mark.parametrize("box", [(2, 2, 2), (3, 2, 2), (1, 3, 4), (1, 2, 5)])

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, ORDERS, Order, Walk
+from spmopt.tiles.partition import on_cores, parse_partition
+from spmopt.tiles.window import Window
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.execution import Case
+from tests.tiles.maps import CONVOLUTIONS, convolution
 
 
 @pytest.mark.parametrize("resident", [True, False])
@@ -59,6 +62,40 @@ def test_any_order_and_any_tiles(
     cells: TileGrid, order: Order, pages: int, resident: bool, objective: Objective
 ) -> None:
     case = Case(cells, order.through(cells), 16 * pages, resident, objective)
+    for schedule in case.schedules():
+        case.check(schedule)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    cells=CONVOLUTIONS,
+    order=ANY_ORDER,
+    spare_pages=st.integers(0, 20),
+    resident=st.booleans(),
+    how=st.tuples(st.sampled_from([TRAFFIC, MAKESPAN]), st.booleans()),
+)
+def test_feature_maps(
+    cells: TileGrid,
+    order: Order,
+    spare_pages: int,
+    resident: bool,
+    how: tuple[Objective, bool],
+) -> None:
+    objective, input_gradient = how
+    (m, k, n), most = cells.tile.sizes, int(cells.map_elements.max())
+    pages = spare_pages + sum(-(-4 * size // 16) for size in (most, k * n, m * n))
+    products = order.through(cells, input_gradient=input_gradient)
+    case = Case(cells, products, 16 * pages, resident, objective)
+    for schedule in case.schedules():
+        case.check(schedule)
+
+
+@pytest.mark.parametrize("partition", ["m/2", "k/2", "n/2"])
+def test_feature_maps_on_cores(partition: str) -> None:
+    window = Window(image=(5, 4), kernel=(3, 2), output=(5, 3), padding=(1, 0))
+    cells = convolution(window, 2, 3, 4, (8, 7, 2))
+    products = on_cores(cells, parse_partition(partition), ORDERS["interleaved"], 2)
+    case = Case(cells, products, 16 * 120, True, TRAFFIC)
     for schedule in case.schedules():
         case.check(schedule)
 

@@ -15,10 +15,11 @@ from spmopt.core.scheduler import Request
 from spmopt.solving import compare
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, Walk
-from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order, mirrored
+from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order
 from spmopt.tiles.program import IDLE
 from tests.tiles.cases import ANY_WALK, grid, machine
-from tests.tiles.execution import numbers
+from tests.tiles.execution import matrix_of, numbers
+from tests.tiles.maps import CONVOLUTIONS
 from tests.tiles.simulate import simulate
 
 RAGGED = grid((5, 4, 7), (2, 4, 3))  # 3 x 1 x 3 tiles; the last ones are 1 along M and N
@@ -34,7 +35,7 @@ def executed(cells: TileGrid, instance: Instance, objective: Objective = TRAFFIC
         assert result.schedule is not None
         computed = simulate(cells, instance, result.schedule, given)
         assert sorted(name for step in computed.ran for name in step.split("+")) == expected
-        assert np.array_equal(computed.y, given["X"] @ given["W"])
+        assert np.array_equal(computed.y, matrix_of(cells, given["X"]) @ given["W"])
 
 
 @pytest.mark.parametrize("loops", LOOPS)
@@ -56,6 +57,15 @@ def test_any_walk_and_any_tiles(
 ) -> None:
     small = machine(16 * pages, page_bytes=16)
     executed(cells, forward(cells, small, forward_order(cells, walk)), objective)
+
+
+@settings(max_examples=15, deadline=None)
+@given(cells=CONVOLUTIONS, walk=ANY_WALK, spare_pages=st.integers(0, 20))
+def test_feature_maps(cells: TileGrid, walk: Walk, spare_pages: int) -> None:
+    (m, k, n), most = cells.tile.sizes, int(cells.map_elements.max())
+    pages = spare_pages + sum(-(-4 * size // 16) for size in (most, k * n, m * n))
+    small = machine(16 * pages, page_bytes=16)
+    executed(cells, forward(cells, small, forward_order(cells, walk)))
 
 
 @pytest.mark.parametrize("cores", [2, 3])
@@ -97,11 +107,34 @@ def test_the_instance_by_hand() -> None:
     assert sum(operation.modes[0].macs for operation in instance.operations) == 5 * 4 * 7
 
 
+def test_a_pipelined_array_is_filled_once() -> None:
+    array = SystolicArray(rows=2, columns=3, pipelined=True)
+    small = machine(4096, array=array)
+    operations = forward(RAGGED, small, forward_order(RAGGED)).operations
+    cycles = [operation.modes[0].compute_cycles for operation in operations]
+    # Products of 2 x 4 or 1 x 4 times 4 x 3 or 4 x 1: one fold each, as long as they sum over.
+    assert cycles == [4 + 2 + 3 - 2, *[4] * 8]
+    gradients = backward(RAGGED, small, np.arange(2 * RAGGED.products)).operations
+    first, *_, last = (operation.modes[0].compute_cycles for operation in gradients)
+    # dX[0,0] is 2 x 3 times 3 x 4 in two folds; dW[0,2] sums over 1 in two, of 2 rows each.
+    assert (first, last) == (2 * 3 + 2 + 3 - 2, 2 * 2)
+
+
 def test_later_products_update_their_tile() -> None:
     cells = grid((1, 3, 1), (1, 1, 1))
     operations = forward(cells, machine(4096), forward_order(cells)).operations
     assert [len(operation.reads) for operation in operations] == [2, 3, 3]
     assert [operation.predecessors for operation in operations] == [(), (0,), (0,)]
+
+
+def mirrored(cells: TileGrid) -> TileGrid:
+    """The grid whose weight gradient is computed by products of the same tiles and cycles.
+
+    Y (M, N) = X (M, K) W (K, N) sums over K as dW (K, N) = X^T dY sums over M: with M and K
+    exchanged, dY has the tiles of W, X those of X transposed, dW those of Y.
+    """
+    (m, k, n), (tile_m, tile_k, tile_n) = cells.layer.sizes, cells.tile.sizes
+    return grid((k, m, n), (tile_k, tile_m, tile_n))
 
 
 @settings(max_examples=40, deadline=None)

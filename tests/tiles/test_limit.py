@@ -54,16 +54,16 @@ def test_a_grid_is_counted_before_it_is_made() -> None:
 @pytest.mark.parametrize("sizes", [(10**14, 3, 4), (3, 10**14, 4), (10**6, 10**6, 10**6)])
 def test_a_layer_that_no_tile_fits_is_refused_at_once(sizes: tuple[int, int, int]) -> None:
     m, k, n = sizes
-    room = HalfSpm(machine=load_machine("small-npu"), element_bytes=4, cores=1)
+    layer = Layer(name="a", m=m, k=k, n=n)
+    room = HalfSpm(layer=layer, machine=load_machine("small-npu"), element_bytes=4, cores=1)
     with pytest.raises(InputError, match="take more than 500,000 tile products a gradient in any"):
-        tile_space(Layer(name="a", m=m, k=k, n=n), room)
+        tile_space(room)
 
 
 def test_tiles_that_may_be_chosen_make_few_products() -> None:
     machine = load_machine("small-npu", {"spm": "128KiB", "page": 512})
-    room = HalfSpm(machine=machine, element_bytes=4, cores=1)
     layer = Layer(name="a", m=2 * 10**5, k=400, n=500)
-    tiles = tile_space(layer, room).tiles
+    tiles = tile_space(HalfSpm(layer=layer, machine=machine, element_bytes=4, cores=1)).tiles
     counts = [TileGrid(layer=layer, tile=Tile(m=m, k=k, n=n)).products for m, k, n in tiles]
     assert 16 * min(counts) > MOST_PRODUCTS
     assert max(counts) <= MOST_PRODUCTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -19,7 +20,9 @@ from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import Partition, partitioned
 from spmopt.tiles.passes import backward
 from spmopt.tiles.tiling import HalfSpm, TileChoice, axis_sizes, choose_tile, evaluate, tile_space
+from spmopt.tiles.window import Window
 from tests.tiles.cases import machine
+from tests.tiles.maps import convolution
 
 NAMES = list(ORDERS)
 
@@ -136,12 +139,14 @@ def test_of_partitions_and_without_dx() -> None:
 
 def test_cores_share_the_half() -> None:
     npu = load_machine("small-npu")
-    one, two = (HalfSpm(machine=npu, element_bytes=4, cores=cores) for cores in (1, 2))
+    layer = Layer(name="a", m=1000, k=1000, n=1000)
+    one, two = (HalfSpm(layer=layer, machine=npu, element_bytes=4, cores=cores) for cores in (1, 2))
     assert one.has((180, 180, 180))
     assert not two.has((180, 180, 180))
     # Three tiles of a page just fit in half of six.
     for pages, fits in ((6, True), (5, False)):
-        just = HalfSpm(machine=machine(4 * pages, page_bytes=4), element_bytes=4, cores=1)
+        small = machine(4 * pages, page_bytes=4)
+        just = HalfSpm(layer=layer, machine=small, element_bytes=4, cores=1)
         assert just.has((1, 1, 1)) is fits
     # dY twice the pages of W and X: a pair has all but dY twice.
     assert one.has((200, 100, 300))
@@ -158,8 +163,9 @@ def test_sizes_along_an_axis() -> None:
 
 
 def test_sizes_without_an_array_are_few() -> None:
-    room = HalfSpm(machine=machine(10**6), element_bytes=4, cores=1)
-    space = tile_space(Layer(name="long", m=50176, k=64, n=3), room)
+    layer = Layer(name="long", m=50176, k=64, n=3)
+    room = HalfSpm(layer=layer, machine=machine(10**6), element_bytes=4, cores=1)
+    space = tile_space(room)
     assert max(map(len, space.axes)) <= 32
     assert space.axes[0][0] == 1024
     assert space.axes[2] == (1, 2, 3)
@@ -192,3 +198,19 @@ def test_unknown_objective() -> None:
             order=ORDERS["sequential"].through,
             objective="energy",
         )
+
+
+def test_a_feature_map_takes_its_own_room() -> None:
+    """A tile that fits as elements of the map, not as the im2col matrix, is one of the choices."""
+    window = Window(image=(8, 8), kernel=(3, 3), output=(8, 8), padding=(1, 1))
+    cells = convolution(window, 2, 4, 8, (64, 36, 8))
+    (largest,) = {*cells.map_elements.reshape(-1).tolist()}
+    assert largest == 4 * 8 * 8
+    pages = largest + 36 * 8 + 64 * 8
+    for spare, fits in ((0, True), (-1, False)):
+        small = machine(4 * 2 * (pages + spare), page_bytes=4)
+        half = HalfSpm(layer=cells.layer, machine=small, element_bytes=4, cores=1)
+        assert half.has((64, 36, 8)) is fits
+        assert ((64, 36, 8) in tile_space(half).tiles) is fits
+        matrix = replace(half, layer=replace(cells.layer, window=None))
+        assert not matrix.has((64, 36, 8))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.scalesim import parse_topology, read_topology
+from spmopt.tiles.window import Window
 
 CONVOLUTION = (
     "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "
@@ -28,8 +30,10 @@ def test_convolutions() -> None:
     first, second = parse_topology(text)
     # ceil((224 - 11) / 4) + 1 = 55 rows of windows, the last one partly outside;
     # ceil((220 - 7) / 4) + 1 = 55 columns.
-    assert first == Layer(name="Conv1", m=55 * 55, k=11 * 7 * 3, n=96)
-    assert second == Layer(name="last", m=12 * 12, k=9 * 512, n=8)
+    wide = Window(image=(224, 220), kernel=(11, 7), output=(55, 55), strides=(4, 4))
+    assert first == Layer(name="Conv1", m=55 * 55, k=11 * 7 * 3, n=96, window=wide)
+    near = Window(image=(14, 14), kernel=(3, 3), output=(12, 12))
+    assert second == Layer(name="last", m=12 * 12, k=9 * 512, n=8, window=near)
     assert (first.kernel, second.kernel) == (77, 9)
 
 
@@ -50,7 +54,8 @@ def test_two_strides() -> None:
 
 def test_depth_wise_by_name_is_a_product_for_each_channel() -> None:
     (layer,) = parse_topology(CONVOLUTION + "DP_2,6,6,3,3,32,1,1,\n")
-    assert layer == Layer(name="DP_2", m=16, k=9, n=1, groups=32)
+    window = Window(image=(6, 6), kernel=(3, 3), output=(4, 4))  # of each channel
+    assert layer == Layer(name="DP_2", m=16, k=9, n=1, groups=32, window=window)
 
 
 def test_products_in_the_order_m_n_k() -> None:
@@ -64,7 +69,8 @@ def test_products_in_the_order_m_n_k() -> None:
 
 def test_comments_and_windows_line_ends() -> None:
     text = (CONVOLUTION + "c2_dw, 112, 112, 3, 3, 1, 1, 1,#dw\n").replace("\n", "\r\n")
-    assert parse_topology(text) == (Layer(name="c2_dw", m=110 * 110, k=9, n=1),)
+    window = Window(image=(112, 112), kernel=(3, 3), output=(110, 110))
+    assert parse_topology(text) == (Layer(name="c2_dw", m=110 * 110, k=9, n=1, window=window),)
 
 
 def test_batch_multiplies_rows() -> None:
@@ -113,7 +119,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["m", "k", "n", "groups"])
 def test_layers_of_size_0_are_refused(what: str) -> None:
-    sizes = {"m": 1, "k": 1, "n": 1, "groups": 1} | {what: 0}
+    sizes: Any = {"m": 1, "k": 1, "n": 1, "groups": 1} | {what: 0}
     with pytest.raises(InputError, match=f"layer a: {what} is 0; every size must be at least 1"):
         Layer(name="a", **sizes)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from spmopt.core.errors import InputError
@@ -164,6 +165,33 @@ def window_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape
             steps += 1
         result.append(steps + 1)
     return tuple(result)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sliding:
+    """How a window slides over each axis: strides, dilations, and the padding at its begin."""
+
+    strides: Shape
+    dilations: Shape
+    begins: Shape
+
+
+def sliding(spatial: Shape, kernel: Shape, attributes: Attributes) -> Sliding:
+    """Return how the window of :func:`window_shape` slides; ``auto_pad`` is made explicit."""
+    rank = len(spatial)
+    strides = _per_axis(attributes, "strides", rank)
+    dilations = _per_axis(attributes, "dilations", rank)
+    auto_pad = text(attributes, "auto_pad", "NOTSET")
+    begins = integers(attributes, "pads", (0,) * (2 * rank))[:rank]
+    if auto_pad == "VALID":
+        begins = (0,) * rank
+    elif auto_pad.startswith("SAME"):
+        results = window_shape(spatial, kernel, attributes)
+        axes = zip(spatial, kernel, results, strides, dilations, strict=True)
+        spans = [(o - 1) * s + (k - 1) * d + 1 - size for size, k, o, s, d in axes]
+        odd = auto_pad == "SAME_LOWER"
+        begins = tuple((max(span, 0) + odd) // 2 for span in spans)
+    return Sliding(strides=strides, dilations=dilations, begins=begins)
 
 
 def transposed_window_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape:

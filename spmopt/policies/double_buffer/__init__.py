@@ -10,7 +10,10 @@ computations that can be loaded in half of the SPM". Here:
 * *Transfers.* While a batch computes, the results of the one before leave and the operands of the
   next come, at a rate that is even over the batch's compute time. Results leave first.
 * *Reuse.* What two consecutive batches use stays between them (``shared``); what is used again
-  only after that leaves, and returns. With ``none`` a tensor leaves after each batch.
+  only after that leaves, and returns. With ``none`` a tensor leaves after each batch. With ``sums``
+  partial sums that would return stay, as many as there is room for beside twice the operands of the
+  largest operation, and batches share what is left (section 4.3: "intermediate results are stored
+  in the SPM to the extent possible").
 
 Departures, all because a schedule moves bytes in steps. A tensor that returns must have been
 away for a step: what is in the scratchpad cannot be loaded (R2). So it stays over a batch of one
@@ -33,7 +36,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
-from spmopt.policies.double_buffer.batches import batches, rows_of_batches
+from spmopt.policies.double_buffer.batches import batched
 from spmopt.policies.double_buffer.spread import spread
 from spmopt.policies.outcome import in_first_modes
 from spmopt.policies.transfers.gaps import moved_plan, whole_gaps
@@ -50,7 +53,7 @@ def double_buffer(instance: Instance, request: Request, *, reuse: str = "shared"
         The objective is not heeded.
     reuse
         ``shared``: what two batches, one after the other, both use stays; ``none``: it is loaded
-        again.
+        again; ``sums``: as ``shared``, and partial sums stay to the extent possible.
 
     Raises
     ------
@@ -59,12 +62,12 @@ def double_buffer(instance: Instance, request: Request, *, reuse: str = "shared"
     """
     del request
     arrays = fitting_timeline(instance)
-    plan = buffered(instance.machine, arrays, shared=reuse == "shared")
+    plan = buffered(instance.machine, arrays, reuse=reuse)
     return in_first_modes(instance, plan)
 
 
-def buffered(machine: Machine, timeline: Timeline, *, shared: bool) -> Plan:
+def buffered(machine: Machine, timeline: Timeline, *, reuse: str) -> Plan:
     """Plan by batches."""
-    cut = batches(machine, timeline)
-    moved = spread(machine, timeline, cut, rows_of_batches(machine, timeline, cut, shared=shared))
+    cut, rows = batched(machine, timeline, reuse)
+    moved = spread(machine, timeline, cut, rows)
     return moved_plan(whole_gaps(timeline, moved.rows), moved.stores, moved.loads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -52,15 +53,66 @@ class Batches:
         return np.where(self.beside, self.begin[:-1] - 1, self.begin[:-1])
 
 
-def batches(machine: Machine, timeline: Timeline) -> Batches:
+def batched(machine: Machine, timeline: Timeline, reuse: str) -> tuple[Batches, WholeRows]:
+    """Cut the steps into batches, and decide which rows tensors stay for, by the policy's option.
+
+    With ``sums``, what would return to be added to stays from its first to its last use instead,
+    first come first served, beside twice what the largest operation needs; batches share the rest.
+    """
+    kept = np.zeros(timeline.size_bytes.size, bool)
+    cut = batches(machine, timeline, kept)
+    rows = rows_of_batches(machine, timeline, cut, kept, shared=reuse != "none")
+    if reuse == "sums":
+        returning = rows.tensor[rows.loads & ~timeline.in_dram[rows.tensor]]
+        kept = _first_come(machine, timeline, np.unique(returning))
+    if not kept.any():
+        return cut, rows
+    cut = batches(machine, timeline, kept)
+    return cut, rows_of_batches(machine, timeline, cut, kept, shared=True)
+
+
+def _first_come(machine: Machine, timeline: Timeline, tensors: Ints) -> Bools:
+    """(m,) Choose tensors that stay, of those given, by their first uses."""
+    pages, scratch = machine.pages(timeline.size_bytes), machine.pages(timeline.scratch_bytes)
+    needs = summed(timeline.steps, timeline.step, pages[timeline.tensor]) + scratch
+    room = machine.spm_pages - 2 * int(needs.max())
+    begin, end = (
+        timeline.step[accesses[tensors]]
+        for accesses in (timeline.first_access, timeline.last_access)
+    )
+    kept = np.zeros(timeline.size_bytes.size, bool)
+    leaving: list[tuple[int, int]] = []
+    for number in np.argsort(begin, kind="stable").tolist():
+        while leaving and leaving[0][0] < begin[number]:
+            room += heappop(leaving)[1]
+        size = int(pages[tensors[number]])
+        if size <= room:
+            room -= size
+            heappush(leaving, (int(end[number]), size))
+            kept[tensors[number]] = True
+    return kept
+
+
+def _most_kept(machine: Machine, timeline: Timeline, kept: Bools) -> int:
+    """Return the pages of tensors that stay, in the step where they are most."""
+    pages = np.where(kept, machine.pages(timeline.size_bytes), 0)[kept]
+    change = np.zeros(timeline.steps + 1, np.int64)
+    np.add.at(change, timeline.step[timeline.first_access[kept]], pages)
+    np.subtract.at(change, timeline.step[timeline.last_access[kept]] + 1, pages)
+    return int(np.cumsum(change).max())
+
+
+def batches(machine: Machine, timeline: Timeline, kept: Bools) -> Batches:
     """Cut the steps into batches, each as long as half of the scratchpad lets it be.
 
     The half holds every tensor of the batch once, and the largest scratch of its operations. An
     operation that needs more is a batch of its own, in the whole of the scratchpad; those of its
-    operands that need not be there then stream.
+    operands that need not be there then stream. It is half of what is left beside the tensors that
+    are ``kept``, (m,), from their first to their last use.
     """
-    half = machine.spm_pages // 2
-    pages = machine.pages(timeline.size_bytes)[timeline.tensor]
+    half = (machine.spm_pages - _most_kept(machine, timeline, kept)) // 2
+    own = np.where(kept, 0, machine.pages(timeline.size_bytes))
+    pages = own[timeline.tensor]
     scratch = machine.pages(timeline.scratch_bytes)
     needs = summed(timeline.steps, timeline.step, pages)
     fits = needs + scratch <= half
@@ -91,11 +143,12 @@ def _begins(timeline: Timeline, pages: Ints, needs: Ints, scratch: Ints, half: i
 
 
 def rows_of_batches(
-    machine: Machine, timeline: Timeline, batches: Batches, *, shared: bool
+    machine: Machine, timeline: Timeline, batches: Batches, kept: Bools, *, shared: bool
 ) -> WholeRows:
     """Rows from the first to the last use that a tensor stays for.
 
-    Between two uses in one batch it stays; with ``shared`` also from one batch to the next. Else
+    Between two uses in one batch it stays; with ``shared`` also from one batch to the next, and
+    what is ``kept`` always. Else
     it leaves, if there is a step for it to be away in: contents that are there cannot be loaded
     (R2), so a tensor of two batches with one operation between them stays where it is.
     """
@@ -105,6 +158,7 @@ def rows_of_batches(
     batch = batches.of_step[step]
     away: Bools = batch[1:] > batch[:-1] + (1 if shared else 0)
     away &= step[:-1] + 2 <= batches.last_chance[batch[1:]]
+    away &= ~kept[tensor[1:]]
     ends = np.append(away | (tensor[1:] != tensor[:-1]), True)[: held.size]
     first, last = np.flatnonzero(np.roll(ends, 1)), np.flatnonzero(ends)
     stays = Residency(

@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.double_buffer.batches import batches, rows_of_batches
+from spmopt.policies.double_buffer.batches import batched
 from spmopt.policies.double_buffer.spread import Transfers, spread
 from spmopt.policies.transfers.rows import NEVER
 
@@ -31,8 +31,10 @@ class Figures:
         return self.dram_in_bytes + self.dram_out_bytes
 
 
-def figures(machine: Machine, timeline: Timeline, *, shared: bool = True) -> Figures:
+def figures(machine: Machine, timeline: Timeline, *, reuse: str = "shared") -> Figures:
     """Totals of the schedule of ``double-buffer``; all operands must be stationary.
+
+    ``reuse`` is the policy's option.
 
     Raises
     ------
@@ -41,8 +43,7 @@ def figures(machine: Machine, timeline: Timeline, *, shared: bool = True) -> Fig
     """
     if not timeline.stationary.all():
         raise InputError("double buffering: every operand must be stationary; solve it instead")
-    cut = batches(machine, timeline)
-    rows = rows_of_batches(machine, timeline, cut, shared=shared)
+    cut, rows = batched(machine, timeline, reuse)
     moved = spread(machine, timeline, cut, rows)
     size = rows.size_bytes
     return Figures(

@@ -1,0 +1,81 @@
+"""Elements of a feature map in tiles, against sets of elements found by loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.frontends import zoo
+from spmopt.tiles.layer import TileGrid
+from spmopt.tiles.networks import layers_of
+from spmopt.tiles.window import Window
+from tests.tiles.maps import CONVOLUTIONS, WINDOWS, convolution, touched
+
+SAME = Window(image=(4, 4), kernel=(3, 3), output=(4, 4), padding=(1, 1))
+
+
+def by_loops(cells: TileGrid) -> list[list[int]]:
+    window = cells.layer.window
+    assert window is not None
+    (m, k, _), (tile_m, tile_k, _) = cells.layer.sizes, cells.tile.sizes
+    return [
+        [
+            max(1, len(touched(window, range(low, min(low + tile_m, m)), range(at, end))))
+            for at in range(0, k, tile_k)
+            for end in (min(at + tile_k, k),)
+        ]
+        for low in range(0, m, tile_m)
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(cells=CONVOLUTIONS)
+def test_equal_to_the_sets_of_elements(cells: TileGrid) -> None:
+    assert cells.map_elements.tolist() == by_loops(cells)
+
+
+def test_by_hand() -> None:
+    # Two rows of the output: with what is above and below three rows of 4 at the edges.
+    assert convolution(SAME, 1, 2, 1, (8, 18, 1)).map_elements.tolist() == [[24], [24]]
+    # One row: two rows of 4 at the edges, three between them; halos are in several tiles.
+    assert convolution(SAME, 1, 1, 1, (4, 9, 1)).map_elements.tolist() == [[8], [12], [12], [8]]
+    # The upper left place of the kernel touches the map but for its last row and column.
+    assert SAME.touched(np.array([16]), np.array([1, 8])).tolist() == [[9, 16]]
+    # A stride above the kernel leaves elements out, padding is nothing; there is no empty tile.
+    spread = Window(image=(5, 5), kernel=(1, 1), output=(3, 3), strides=(2, 2))
+    assert spread.touched(np.array([9]), np.array([2])).tolist() == [[18]]
+    outside = Window(image=(1, 1), kernel=(2, 2), output=(1, 1), padding=(1, 1))
+    assert outside.touched(np.array([1]), np.array([1, 3])).tolist() == [[1, 1]]
+
+
+@given(window=WINDOWS, images=st.integers(1, 3), channels=st.integers(1, 3))
+def test_a_plain_matrix_has_each_element_once(window: Window, images: int, channels: int) -> None:
+    cells = convolution(window, images, channels, 1, (10**6, 10**6, 1))
+    (whole,) = cells.map_elements.reshape(-1).tolist()
+    assert window.is_plain == (whole == cells.layer.m * cells.layer.k)
+
+
+@pytest.mark.parametrize("network", ["resnet18", "mobilenet"])
+def test_all_of_a_map_is_the_input_of_the_layer(network: str) -> None:
+    layers = [layer for layer in layers_of(zoo.network(network, batch=2)) if layer.window]
+    assert len(layers) > 9
+    for layer in layers:
+        assert layer.window is not None
+        height, width = layer.window.image
+        whole = layer.window.touched(np.array([layer.m]), np.array([layer.k]))
+        channels = layer.k // layer.kernel
+        assert whole.tolist() == [[2 * channels * height * width]]
+        assert layer.kernel == layer.window.kernel[0] * layer.window.kernel[1]
+
+
+def test_networks_say_how_windows_slide() -> None:
+    layers = {layer.name: layer for layer in layers_of(zoo.network("resnet18", batch=1))}
+    assert layers["stem.conv"].window == Window(
+        image=(224, 224), kernel=(7, 7), output=(112, 112), strides=(2, 2), padding=(3, 3)
+    )
+    assert str(layers["stem.conv"].window) == "224x224, kernel 7x7, stride 2x2"
+    assert layers["classifier"].window is None
+    pointwise = [layer for layer in layers.values() if "shortcut" in layer.name]
+    assert all(layer.window is None and layer.kernel == 1 for layer in pointwise)

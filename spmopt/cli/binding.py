@@ -78,7 +78,8 @@ def _offered(
             help=texts[name],
             metavar=_METAVARS.get(name),
             rich_help_panel=panel,
-            hidden=name not in _MAIN.split(),
+            # The order of a list is for few; that of tiles is what `tiles` compares.
+            hidden=name not in _MAIN.split() or panel == "Lowering",
         )
         yield _parameter(name, Annotated[kind, option], default), read
 

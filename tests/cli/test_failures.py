@@ -51,7 +51,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --set spm", "write --set NAME=VALUE"),
         (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
         (f"solve {SMALL} --objective beauty", "choose one of energy, replay, time, traffic"),
-        (f"solve {SMALL} --lowering none", "use tiled, panel or ideal"),
+        (f"solve {SMALL} --lowering none", "use tiled, panel, weights or ideal"),
         (f"solve {SMALL} --optimizer adam", "--optimizer adam: is for training; add --training"),
         (f"solve {SMALL} --training --optimizer adm", "use one of sgd, momentum, adam"),
         (f"solve {SMALL} --batch 0", "batch must be an integer of at least 1"),

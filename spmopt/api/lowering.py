@@ -100,6 +100,8 @@ def _relisted(
         callbacks.progress(f"ordering operations ({name})", None)
     order = order_named(instance, name)
     if order is None:
+        if name != LISTED:
+            callbacks.note(f"order {name}: that is the list as given")
         return instance
     listed = None
     if graph is not None and instance.listed is not None:

@@ -328,8 +328,8 @@ def _of_any_order(instance: Instance, result: Result) -> Figure:
     value, unit = in_unit(result.objective, instance.machine, least)
     above = None if result.value is None else relative_gap(result.value, least)
     over = "" if above is None else f"; this schedule {percent(above)}"
-    note = f"on {spoken(result.objective)} whatever the order, certified{over}"
-    return Figure("any_order_bound", "bound, any order", value, si(value, unit), unit, note)
+    note = f"bound on {spoken(result.objective)} whatever the order, certified{over}"
+    return Figure("any_order_bound", "any order", value, si(value, unit), unit, note)
 
 
 def _of_covers(machine: Machine, result: Result) -> Iterator[Figure]:

@@ -240,7 +240,7 @@ DAMAGE = [
     ("graph.values.shape.0", [0, 4], "pieces.graph: tensor x: shape (0, 4)"),
     ("graph.values.kind.0", "wight", "pieces.graph.values.kind[0]: must be one of input"),
     ("graph.name", 3, "pieces.graph.name: must be a text"),
-    ("lowering", "best", "pieces.lowering: 'best' is unknown; use tiled, panel or"),
+    ("lowering", "best", "pieces.lowering: 'best' is unknown; use tiled, panel, weights or"),
     ("lowering", None, "pieces.lowering: must be a text"),
     ("cover.begin.1", 6, "pieces.cover: segments must follow each other"),
     ("cover.pieces.0", 3, "pieces.cover: segment 0 to 7: 3 pieces do not divide a batch of 8"),

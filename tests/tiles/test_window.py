@@ -54,7 +54,8 @@ def test_by_hand() -> None:
 def test_a_plain_matrix_has_each_element_once(window: Window, images: int, channels: int) -> None:
     cells = convolution(window, images, channels, 1, (10**6, 10**6, 1))
     (whole,) = cells.map_elements.reshape(-1).tolist()
-    assert window.is_plain == (whole == cells.layer.m * cells.layer.k)
+    # Others may have as many, as a single element beside padding that no window reaches.
+    assert whole == cells.layer.m * cells.layer.k or not window.is_plain
 
 
 @pytest.mark.parametrize("network", ["resnet18", "mobilenet"])

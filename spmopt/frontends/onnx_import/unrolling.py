@@ -48,8 +48,10 @@ def _loop(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: 
     stacked: list[list[str]] = [[] for _ in body.output[1 + len(states) :]]
     shared = _constants(step, body, f"{own}/")
     count = 0
+    # Without a condition it is known at once, not after the first hundred thousand.
+    too_many = not sources[1] and (trips is None or trips > MOST_SLICES)
     while goes_on and (trips is None or count < trips):
-        if count >= MOST_SLICES:
+        if count >= MOST_SLICES or too_many:
             raise InputError(
                 f"{describe(node)}: more than {MOST_SLICES} iterations; a schedule of them all is "
                 "too long, so import a model with fewer"

@@ -19,6 +19,7 @@ from spmopt.io.files import write_instance
 from spmopt.schedulers.registry import find
 from spmopt.solving.orders import ORDERS, ListScheduling, order_named
 from spmopt.solving.runner import ScheduleRunner
+from tests.solving.test_orders import branches
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny
 
@@ -49,27 +50,13 @@ def policy_value(instance: Instance) -> float:
     return float(legal.value)
 
 
-def chains() -> Instance:
-    """Two chains through 8 bytes each, listed in turn, in a scratchpad of 8 bytes."""
-    return tiny(
-        {"a": (8, ""), "b": (8, ""), "c": (4, "keep"), "d": (4, "keep")},
-        [
-            Op(writes="a"),
-            Op(writes="b"),
-            Op(reads="a", writes="c"),
-            Op(reads="b", writes="d"),
-        ],
-        spm=8,
-    )
-
-
 def test_what_was_produced_is_used_next() -> None:
     for share, recent in ((0.5, False), (0.0, True)):
-        order = ListScheduling(chains()).order(8, share, recent=recent)
+        order = ListScheduling(branches()).order(8, share, recent=recent)
         assert order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
-    found = order_named(chains(), "searched")
+    found = order_named(branches(), "searched")
     assert found is not None
-    assert policy_value(reordered(chains(), found)) < policy_value(chains())
+    assert policy_value(reordered(branches(), found)) < policy_value(branches())
 
 
 def test_a_weight_on_chip_serves_all_that_wait_for_it() -> None:
@@ -123,7 +110,7 @@ def test_a_worse_listing_is_found_back() -> None:
 
 def test_stored_instance_in_another_order(tmp_path: Path) -> None:
     path = tmp_path / "chains.json"
-    write_instance(path, chains())
+    write_instance(path, branches())
     found = spmopt.lower(spmopt.load(path), order="searched")
     assert [each.name for each in found.operations] == ["op0", "op2", "op1", "op3"]
     assert found.listed is None
@@ -136,7 +123,7 @@ def test_one_operation_has_one_order() -> None:
 
 def test_unknown_order() -> None:
     with pytest.raises(InputError, match="no order called 'deepest'; choose one of"):
-        order_named(chains(), "deepest")
+        order_named(branches(), "deepest")
 
 
 def test_an_update_through_a_view() -> None:

@@ -2,35 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
 
 from formulations.residency.banks.schedule import bounded
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import Optimum, fluid_optimum
+from formulations.residency.replay import replay_certificate
 from spmopt.core.bypass import without_bypass
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.scheduler import Request
+
+_UNKNOWN = "of the replay with banks no bound is known but the one on any order"
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
     """Return a lower bound for all legal schedules in the instance's order; no schedule.
 
     The note says how far a solution of the relaxation is from it. On a machine with banks the
-    bound is that of :mod:`formulations.residency.banks`.
+    bound is that of :mod:`formulations.residency.banks`. On the replay it is weaker than the
+    relaxation.
 
     Raises
     ------
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
+    if request.objective.replayed:
+        return _replayed(instance, request)
     if instance.machine.banks:
         return bounded(instance, request)
     solved, cut_short = _solved(instance, request)
     gap = f"the fluid optimum is at most {100 * solved.gap:.3g} % above this bound"
     notes = (gap,) if isfinite(solved.gap) else ()
     return Outcome(plan=None, certificate=solved.certificate, notes=notes, cut_short=cut_short)
+
+
+def _replayed(instance: Instance, request: Request) -> Outcome:
+    """Return a bound on the replay, from prices of steps: those of the request, or found first."""
+    if instance.machine.banks:
+        return Outcome(plan=None, notes=(_UNKNOWN,))
+    steps, certificate, cut_short = request.objective.with_barriers, request.prices, False
+    if certificate is None or certificate.objective != steps:
+        found = schedule(instance, replace(request.part(bounds=False), objective=steps))
+        certificate, cut_short = found.certificate, found.cut_short
+    if certificate is None:
+        return Outcome(plan=None, cut_short=True)
+    proof = replay_certificate(instance, certificate, request.objective, request)
+    return Outcome(plan=None, certificate=proof, cut_short=cut_short)
 
 
 def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, Fraction | None]:

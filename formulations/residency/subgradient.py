@@ -19,13 +19,37 @@ from formulations.residency.settings import Rates
 from formulations.solver.program import Floats
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
-_FROM_SCRATCH, _POLISH = (0.3, 0.002), (0.1, 0.002)
-_HOLD_SCALE = 0.5
+_FROM_SCRATCH, POLISH = (0.3, 0.002), (0.1, 0.002)
+HOLD_SCALE = 0.5
 _TINY = 1e-12
 
 
 def _ignore(bound: float) -> None:
     del bound
+
+
+class Ascent:
+    """Steps along subgradients from ``point``, which stays at 0 or above.
+
+    Rates are those of the first and of the last of so many steps.
+    """
+
+    def __init__(self, point: Floats, iterations: int, rates: Rates) -> None:
+        self.point = point
+        self._first, self._second = np.zeros_like(point), np.zeros_like(point)
+        self._iterations, self._rates = iterations, rates
+        self._done = 0
+
+    def step(self, slope: Floats) -> None:
+        """Move on."""
+        self._done += 1
+        k, (first_rate, last_rate) = self._done, self._rates
+        self._first = _FIRST_DECAY * self._first + (1 - _FIRST_DECAY) * slope
+        self._second = _SECOND_DECAY * self._second + (1 - _SECOND_DECAY) * slope**2
+        trend = self._first / (1 - _FIRST_DECAY**k)
+        spread = np.sqrt(self._second / (1 - _SECOND_DECAY**k)) + _TINY
+        rate = first_rate * (last_rate / first_rate) ** (k / self._iterations)
+        self.point = np.maximum(self.point + rate * trend / spread, 0.0)
 
 
 def ascend(
@@ -56,21 +80,21 @@ def ascend(
     steps = intervals.steps
     unit = coefficients.dearest_byte
     channels = 2 if coefficients.duplex else 1
-    scale = _HOLD_SCALE * unit
-    first_rate, last_rate = rates or (_FROM_SCRATCH if start is None else _POLISH)
+    scale = HOLD_SCALE * unit
+    first_rate, last_rate = rates or (_FROM_SCRATCH if start is None else POLISH)
     if start is None:
         point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
     else:
         # Prices are of any size (in joules they are tiny), and none where nothing has one.
         shares = [x / (coefficients.byte_time or 1.0) for x in (start.load, start.store)]
         point = np.concatenate((start.spm / (scale or 1.0), *shares[:channels]))
-    first, second = np.zeros_like(point), np.zeros_like(point)
+    ascent = Ascent(point, iterations, (first_rate, last_rate))
     seen = [np.empty(0, np.int64)]
     best, best_bound = Multipliers.zero(coefficients), -np.inf
     for k in range(1, iterations + 1):
         if stop() and (k > 1 or start is None):  # Prices that are given prove what they do.
             break
-        spm, dma = point[:steps] * scale, point[steps:] * coefficients.byte_time
+        spm, dma = ascent.point[:steps] * scale, ascent.point[steps:] * coefficients.byte_time
         prices = Multipliers.legal(coefficients, spm, dma[:steps], dma[-steps:])
         dual = Dual(intervals, coefficients, prices)
         if dual.value > best_bound:
@@ -78,15 +102,8 @@ def ascend(
             tell(best_bound)
         if k > iterations - samples:
             seen.append(path_columns(dual).key(steps))
-        slope = _excess(coefficients, dual)
-        first = _FIRST_DECAY * first + (1 - _FIRST_DECAY) * slope
-        second = _SECOND_DECAY * second + (1 - _SECOND_DECAY) * slope**2
-        trend = first / (1 - _FIRST_DECAY**k)
-        spread = np.sqrt(second / (1 - _SECOND_DECAY**k)) + _TINY
-        rate = first_rate * (last_rate / first_rate) ** (k / iterations)
-        point += rate * trend / spread
-        point = np.maximum(point, 0.0)
-        point[steps:] = np.minimum(point[steps:], 1.0)
+        ascent.step(_excess(coefficients, dual))
+        ascent.point[steps:] = np.minimum(ascent.point[steps:], 1.0)
     return best, of_keys(seen, steps)
 
 

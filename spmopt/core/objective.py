@@ -108,6 +108,11 @@ class Objective:
         banks = {name for name in BANK_WEIGHTS if any(getattr(self, name))}
         return frozenset(banks.union(name for name in WEIGHTS if getattr(self, name)))
 
+    @property
+    def with_barriers(self) -> Objective:
+        """The same costs with time counted step by step."""
+        return MAKESPAN if self == REPLAY else replace(self, replayed=False)
+
     def only(self, *names: str) -> Objective:
         """Return the part of the objective that the weights ``names`` are."""
         none: dict[str, Any] = dict.fromkeys(WEIGHTS, Fraction(0))

@@ -83,7 +83,8 @@ class Certificate:
     operation of step ``i``, None stands for the instance's own order. ``banks``: prices of each
     bank of a machine that has banks; none are needed, and then all are 0. ``holds_for``: the class
     of schedules, :data:`WHOLE_TENSORS` or :data:`KEPT_WHOLE`; empty for all. ``charges`` prove
-    something for the latter only.
+    something for the latter only. Of the replay, which has no steps, ``spm`` are prices of a byte
+    of SPM held when an operation ends, ``spm_at_start`` (none: 0) of one held when it starts.
     """
 
     objective: Objective
@@ -95,6 +96,7 @@ class Certificate:
     banks: tuple[BankPrices, ...] = field(default=(), metadata={"group": "banks"})
     holds_for: str = field(default="", metadata={"group": "class"})
     charges: Charges | None = field(default=None, metadata={"group": "charges"})
+    spm_at_start: Ints | None = field(default=None, metadata={"group": "replay"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,7 @@ def encode(record: Any) -> Json:
         for field in fields(record)
         if field.metadata.get("stored", True)
     }
-    shown = {None, *(group for name, group in names.items() if group and getattr(record, name))}
+    shown = {None, *(group for name, group in names.items() if _given(getattr(record, name)))}
     return {name: _plain(getattr(record, name)) for name in names if names[name] in shown}
 
 
@@ -93,6 +93,11 @@ def record_schema(kind: type) -> tuple[Json, Json]:
     """Return the JSON Schema of a record, and of those within it by name."""
     within: Json = {}
     return _schema(kind, within), within
+
+
+def _given(value: object) -> bool:
+    """Return whether a field is neither empty nor false."""
+    return bool(value.size) if isinstance(value, np.ndarray) else bool(value)
 
 
 def _plain(value: Any) -> object:

@@ -154,12 +154,13 @@ class SchedulerEntry:
     def takes(self, objective: Objective) -> bool:
         """Whether it schedules for ``objective``: it knows its weights, and time of its kind.
 
-        An optimizer of time with barriers between steps is taken for the replay, which has none.
+        An optimizer of time with barriers between steps is taken for the replay, which has none,
+        and so is who bounds it.
         """
         if self.kind is Kind.POLICY:
             return True
         known = self.weights is None or objective.weighted <= self.weights
-        by_steps = objective.replayed and self.kind is Kind.FORMULATION
+        by_steps = objective.replayed and self.kind in (Kind.FORMULATION, Kind.RELAXATION)
         return known and (by_steps or objective.replayed == self.replayed)
 
     def takes_features(self, features: frozenset[str]) -> bool:

@@ -1,9 +1,10 @@
 """Optimizers of steps, whose schedules are compared by the replay.
 
-The replay has no barriers between steps, so that prices of steps prove nothing about it, and who
-optimizes steps does not minimize it. But its schedules are mostly good ones there too: the replay
-is never later than the sum of the steps. So they are made for the objective with barriers, and
-valued by the replay that the verifier runs; no bound of steps is claimed for that.
+The replay has no barriers between steps, and who optimizes steps does not minimize it. But its
+schedules are mostly good ones there too: the replay is never later than the sum of the steps. So
+they are made for the objective with barriers, and valued by the replay that the verifier runs.
+Prices of steps prove nothing about it; from them others are found that do
+(:mod:`formulations.residency.replay`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from spmopt.core.objective import MAKESPAN, REPLAY, Objective
+from spmopt.core.objective import Objective
 from spmopt.core.pieces.listing import Pieces, whole
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry
@@ -30,8 +31,7 @@ def by_steps(entry: SchedulerEntry, objective: Objective) -> bool:
 
 def with_barriers(request: Request) -> Request:
     """Return what is asked of it; news are of another objective, so that nobody hears them."""
-    objective = request.objective
-    steps = MAKESPAN if objective == REPLAY else replace(objective, replayed=False)
+    steps = request.objective.with_barriers
     return replace(request.part(bounds=False), objective=steps, prices=None)
 
 

@@ -74,6 +74,7 @@ class ScheduleRunner:
         self._policies: dict[tuple[str, int], Run] = {}
         self._page: Run | None = None
         self._replayed: dict[str, Run] = {}
+        self._of_steps: dict[str, Certificate] = {}
         self._steps: ScheduleRunner | None = None
         self._asked = find(BOUNDER)
 
@@ -159,13 +160,21 @@ class ScheduleRunner:
         if self._steps is not None:
             runner._policies, runner._page = self._steps._policies, self._steps._page
         self._steps = runner if share == 1 else self._steps
-        run = replayed(runner.run(entry), objective)
+        made = runner.run(entry)
+        self._keep_prices(made)
+        run = replayed(made, objective)
         if entry.covers:
+            self._keep_prices(runner._page)
             self._page = None if runner._page is None else replayed(runner._page, objective)
             return no_worse_than_list(run, self._page)
         if entry.granularity == "contiguous":  # whose addresses no policy has
             return run
         return no_worse(run, runner._legal(entry), objective)
+
+    def _keep_prices(self, run: Run | None) -> None:
+        """Keep prices of steps, to begin those of the replay from."""
+        if run is not None and run.outcome is not None and run.outcome.certificate is not None:
+            self._of_steps[run.entry.name] = run.outcome.certificate
 
     def best_bounds(self, runs: Sequence[Run]) -> dict[Key, Bound]:
         """Evaluate every certificate exactly; the best one of each order.
@@ -175,17 +184,23 @@ class ScheduleRunner:
         proofs: dict[Key, list[Proof]] = {}
         for proof in proofs_of(runs):
             proofs.setdefault(order_key(proof[0].order), []).append(proof)
-        if self._request.objective.replayed:
-            return {}  # prices of steps prove nothing about it
         for run in runs:
             known = run.pieces is not None or order_key(run.order) in proofs
             if run.legal is not None and not known:
-                proofs[order_key(run.order)] = self._relax(run.order)
+                proofs[order_key(run.order)] = self._relax(
+                    run.order, self._of_steps.get(run.entry.name)
+                )
         return {key: self._best(found) for key, found in proofs.items() if found}
 
     def bound_of_cover(self, run: Run) -> Bound | None:
         """Evaluate what a run proves of the instance of its cover."""
-        if run.pieces is None or run.outcome is None or run.outcome.certificate is None:
+        if run.pieces is None or run.outcome is None:
+            return None
+        if self._request.objective.replayed:
+            runner = ScheduleRunner(run.pieces.instance, self._request.part(bounds=False))
+            proofs = runner._relax(None, self._of_steps.get(run.entry.name))
+            return runner._best(proofs) if proofs else None
+        if run.outcome.certificate is None:
             return None
         value = bound(run.pieces.instance, run.outcome.certificate)
         cut_short = (INTERRUPTED if self._request.stop() else OUT_OF_TIME,)
@@ -201,9 +216,9 @@ class ScheduleRunner:
                 found.append(cover_bound(run.pieces.listing, run.pieces.certificate))
         return max(found, default=None)
 
-    def _relax(self, order: Ints | None) -> list[Proof]:
+    def _relax(self, order: Ints | None, prices: Certificate | None = None) -> list[Proof]:
         if order is None:
-            return proofs_of([self.run(find(BOUNDER))])
+            return proofs_of([self._call(find(BOUNDER), prices=prices)])
         request = self._request.part(bounds=False)  # news are of the listed order
         runner = ScheduleRunner(reordered(self._instance, order), request)
         found = proofs_of([runner.run(find(BOUNDER))])

@@ -13,14 +13,17 @@ is read by some operation and written by none enters, and the last contents leav
   by loads and streams (R2, R3). Final contents that are kept leave once at least (R4, R5, R7).
 * *What does not fit.* Of the operands that an operation reads, and the results that are live after
   it, at most the room beside its scratch is resident (R1); each other byte crosses the channel in
-  its step, once at least (R3, R4).
+  its step, as often as the least of the modes' passes asks for (R3, R4). Least crosses where those
+  are resident that would cross most often, stationary operands, which must be, before all.
 
 Operations take turns on the engine, transfers on the channel: with ``c`` the least cycles of an
-operation's modes, ``f`` its bytes that do not fit, and ``beta`` the bytes per cycle, steps take at
+operation's modes, ``f`` the bytes that cross so, and ``beta`` the bytes per cycle, steps take at
 least ``max(c, f / beta)`` by R6, and all of them at least the bytes that enter and leave over
 ``beta``. On a duplex machine ``f`` may be shared by both channels, and of what enters and leaves
-the larger part counts. A replay has no steps: it takes at least the sum of ``c``, and the bytes
-over ``beta``. What bypasses the scratchpad is counted apart, as in :mod:`spmopt.verifier.bound`.
+the larger part counts. The same holds without barriers between steps: of what does not fit all is
+streamed, and streams begin when their operation has started and end before it does; so from its
+start to its end there are at least ``max(c, f / beta)`` cycles, and no other operation runs. What
+bypasses the scratchpad is counted apart, as in :mod:`spmopt.verifier.bound`.
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ from spmopt.core.objective import Objective
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 
+_MUST = 2**62
+"""Times that a stationary operand would cross: it cannot."""
+
 
 def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
     """Return what every legal schedule costs in any order, exact, in units of the objective."""
@@ -43,17 +49,14 @@ def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
     machine, line = remainder.instance.machine, relaxed_timeline(remainder.instance)
     into, out = _once(line, loose)
     room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
-    forced = _not_fitting(line, room, loose)
+    forced = _crossing(line, room, loose)
     all_forced = sum(forced)
     beta = machine.bytes_per_cycle
     channels = 2 if machine.duplex else 1
     moved = Fraction(max(into, out) if machine.duplex else into + out)
     transfers = max(moved, Fraction(all_forced, channels)) / beta
-    if objective.replayed:
-        computing = Fraction(sum(line.compute_cycles.tolist()))
-    else:
-        each = zip(line.compute_cycles.tolist(), forced, strict=True)
-        computing = sum((max(Fraction(c), f / (channels * beta)) for c, f in each), Fraction())
+    each = zip(line.compute_cycles.tolist(), forced, strict=True)
+    computing = sum((max(Fraction(c), f / (channels * beta)) for c, f in each), Fraction())
     in_byte, out_byte = objective.dram_in_byte, objective.dram_out_byte
     transferred = max(in_byte * into + out_byte * out, min(in_byte, out_byte) * all_forced)
     of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
@@ -94,11 +97,22 @@ def _once(line: Timeline, loose: Bools) -> tuple[int, int]:
     return sum(sizes[enters].tolist()), sum(sizes[written & line.keep].tolist())
 
 
-def _not_fitting(line: Timeline, room: Ints, loose: Bools) -> list[int]:
-    """Return, of each step, the bytes of its operands that cannot be resident."""
-    needed = (line.kind != int(Access.WRITE)) | (line.live_after & ~loose[line.tensor])
-    steps, sizes = line.step[needed].tolist(), line.size_bytes[line.tensor[needed]].tolist()
-    found = [0] * line.compute_cycles.size
-    for step, size in zip(steps, sizes, strict=True):
-        found[step] += size
-    return [max(total - left, 0) for total, left in zip(found, room.tolist(), strict=True)]
+def _crossing(line: Timeline, room: Ints, loose: Bools) -> list[int]:
+    """Return, of each step, the least bytes that cross because its operands do not fit.
+
+    Room goes to those first of which a byte would cross most often: stationary operands must be
+    resident, another crosses once a pass, into the SPM, out of it, or both.
+    """
+    read, written = line.kind != int(Access.WRITE), line.kind != int(Access.READ)
+    live = written & line.live_after & ~loose[line.tensor]
+    into = np.where(read, line.passes, np.where(live, line.passes - 1, 0))
+    times = np.where(line.stationary, np.where(read | live, _MUST, 0), into + live * line.passes)
+    order = np.lexsort((-times, line.step))
+    found, taken, at = [0] * line.compute_cycles.size, 0, -1
+    rows = (line.step, times, line.size_bytes[line.tensor])
+    for step, count, size in zip(*(column[order].tolist() for column in rows), strict=True):
+        taken = taken if step == at else 0
+        at, absent = step, min(size, max(taken + size - room[step], 0))
+        taken += size
+        found[step] += 0 if count == _MUST else count * int(absent)
+    return found

@@ -26,7 +26,8 @@ being resident and for being moved. What a byte does in a legal schedule is a pa
 * N: valid in DRAM only; R: in SPM and DRAM; D: dirty, in SPM only; U: of no further use
 
 along the arcs of :mod:`spmopt.verifier.paths` (R2 to R5, R7), so it pays at least the shortest
-path, which is the same for all bytes of a tensor. Several modes: the least of each figure
+path, which is the same for all bytes of a tensor. Of the replay there is a proof of its own
+(:mod:`spmopt.verifier.replay_bound`). Several modes: the least of each figure
 (``relaxed_timeline``). DMA set-up, rounding up and the waste of part-filled pages are dropped.
 
 A certificate may name a class of schedules, and then proves nothing about others: *whole tensors*,
@@ -49,12 +50,14 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.core.instance import Instance
 from spmopt.core.order import reordered
 from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate
-from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline, relaxed_timeline
 from spmopt.verifier.absent import never_resident
 from spmopt.verifier.bank_bound import bank_paths
 from spmopt.verifier.kept_bound import kept_paths
 from spmopt.verifier.paths import all_paths
-from spmopt.verifier.price_check import step_prices
+from spmopt.verifier.price_check import CheckedPrices, step_prices
+from spmopt.verifier.replay_bound import replay_bound
 
 _CLASSES = (WHOLE_TENSORS, KEPT_WHOLE)
 
@@ -76,8 +79,6 @@ def bound(instance: Instance, certificate: Certificate, holds_for: str = "") -> 
     if certificate.holds_for != holds_for:
         names = (name or "all schedules" for name in (certificate.holds_for, holds_for))
         raise InputError("certificate: its prices are for {}, not for {}".format(*names))
-    if certificate.objective.replayed:
-        raise InputError("certificate: prices of steps prove nothing about the replay")
     if certificate.order is not None:
         instance = reordered(instance, certificate.order)
     # What tensors that bypass the scratchpad cost is the same for all schedules (section 2).
@@ -87,20 +88,34 @@ def bound(instance: Instance, certificate: Certificate, holds_for: str = "") -> 
     prices = step_prices(instance, certificate, line)
     machine, objective = instance.machine, certificate.objective
     room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
-    total: int | Fraction
-    if machine.banks and holds_for:
+    if certificate.spm_at_start is not None and not objective.replayed:
+        raise InputError("certificate: prices at starts prove nothing but for the replay")
+    if objective.replayed:
+        total: int | Fraction = replay_bound(instance, certificate, line, prices, room)
+    else:
+        total = _of_steps(instance, certificate, line, prices, room)
+    of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    fixed = objective.of_modes(*(sum(column.tolist()) for column in of_modes))
+    fixed += remainder.streams.value(objective)
+    return Fraction(total) / (1 << certificate.bits) + fixed
+
+
+def _of_steps(
+    instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices, room: Ints
+) -> int | Fraction:
+    """Return what paths, computing and room come to with barriers, in units of ``2**-bits``."""
+    holds_for = certificate.holds_for
+    if instance.machine.banks and holds_for:
         raise InputError(f"certificate: with banks there is no bound for {holds_for}")
     if certificate.charges is not None and holds_for != KEPT_WHOLE:
         raise InputError(f"certificate: charges prove nothing but for {KEPT_WHOLE}")
-    if machine.banks:
+    total: int | Fraction
+    if instance.machine.banks:
         total = bank_paths(instance, certificate, line, prices)
     elif holds_for == KEPT_WHOLE:
         total = kept_paths(instance, certificate, line, prices)
     else:
         total = all_paths(line, prices, never_resident(instance) if holds_for else ())
     total += sum(map(mul, prices.cycle, line.compute_cycles.tolist()))
-    total -= sum(map(mul, prices.hold.tolist(), room.tolist()))
-    of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
-    fixed = objective.of_modes(*(sum(column.tolist()) for column in of_modes))
-    fixed += remainder.streams.value(objective)
-    return Fraction(total) / (1 << certificate.bits) + fixed
+    held: int = sum(map(mul, prices.hold.tolist(), room.tolist()))
+    return total - held

@@ -70,7 +70,7 @@ def step_prices(instance: Instance, certificate: Certificate, line: Timeline) ->
     add_in = floor(objective.dram_in_byte * 2**certificate.bits)
     add_out = floor(objective.dram_out_byte * 2**certificate.bits)
     firm_load, firm_store = ([price + add for price in firm] for add in (add_in, add_out))
-    _check_magnitude(hold, firm_load, firm_store, line)
+    check_magnitude(hold, firm_load, firm_store, line)
     return CheckedPrices(
         hold=np.array(hold, np.int64),
         held=np.array([0, *accumulate(hold)], np.int64),
@@ -98,7 +98,7 @@ def _ports(instance: Instance, certificate: Certificate) -> list[int]:
     return [sum(prices) for prices in zip(*ports, strict=True)] if ports else [0] * steps
 
 
-def _check_magnitude(hold: list[int], load: list[int], store: list[int], line: Timeline) -> None:
+def check_magnitude(hold: list[int], load: list[int], store: list[int], line: Timeline) -> None:
     """Check that no path pays too much: in each step one holding, and ``passes`` moves each way."""
     passes = np.ones(line.steps, np.int64)
     np.maximum.at(passes, line.step, line.passes)

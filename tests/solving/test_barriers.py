@@ -1,4 +1,4 @@
-"""Optimizers of steps under the replay: valued by it, never worse than policies, without bounds."""
+"""Optimizers of steps under the replay: valued by it, never worse than policies, with its bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spmopt.core.scheduler import Incumbent, Request
 from spmopt.schedulers.registry import find
 from spmopt.solving import compare, solve
 from spmopt.solving.barriers import BY_STEPS
-from spmopt.verifier import verify
+from spmopt.verifier import bound, verify
 from tests.banked import banked
 from tests.graph.networks import mlp
 from tests.solving.fakes import exact
@@ -40,17 +40,21 @@ def replay_of(instance: Instance, result: Result) -> int:
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_valued_by_the_replay_of_the_verifier(name: str) -> None:
-    sooner = 0
+    sooner = proved = 0
     for seed in range(500, 516):
         instance = instance_of(seed)
         result = solve(instance, name, ASKED)
         assert exact(result) == replay_of(instance, result)
         assert result.totals is not None
         sooner += exact(result) < result.totals.makespan_cycles
-        assert (result.bound, result.certificate, result.class_bound) == (None, None, None)
-        assert result.status is Status.FEASIBLE  # nothing is proved about the replay
+        assert result.class_bound is None
+        assert result.bound is not None
+        assert result.certificate is not None
+        assert bound(instance, result.certificate) == result.bound <= exact(result)
+        proved += result.status is Status.OPTIMAL
         assert BY_STEPS in result.notes
     assert sooner or name == "whole"
+    assert proved < 16  # set-up and whole cycles are in no bound
 
 
 def test_schedule_is_that_of_the_steps_or_a_policy_that_replays_faster() -> None:
@@ -87,25 +91,45 @@ def test_news_are_of_the_replay() -> None:
     result = solve(instance_of(505), "page", replace(ASKED, on_incumbent=news.append))
     values = [each.value for each in news if each.value is not None]
     assert values == [result.value]
-    assert all(each.bound is None for each in news)
+    # The only bound that is told is that of the replay, once it is verified.
+    assert {each.bound for each in news if each.bound is not None} == {result.bound}
 
 
-def test_fluid_has_nothing_to_say() -> None:
-    with pytest.raises(InputError, match="scheduler fluid: no objective replay; use time"):
-        solve(instance_of(500), "fluid", ASKED)
+def test_fluid_bounds_the_replay() -> None:
+    """From prices of steps; those that an optimizer has found prove as much or more."""
+    for seed in range(500, 508):
+        instance = instance_of(seed)
+        alone, page = solve(instance, "fluid", ASKED), solve(instance, "page", ASKED)
+        assert alone.bound is not None
+        assert page.bound is not None
+        assert min(alone.bound, page.bound) > 0
+        assert max(alone.bound, page.bound) <= exact(page)
+        steps = solve(instance, "fluid", replace(ASKED, objective=MAKESPAN)).bound
+        assert steps is not None
+        assert alone.bound <= steps  # it allows all that steps do
+
+
+def test_no_bound_of_the_replay_for_a_program_with_barriers() -> None:
     with pytest.raises(InputError, match="no objective replay, for the program has barriers"):
         spmopt.export(instance_of(500), objective="replay")
 
 
 @pytest.mark.parametrize("names", [["pieces"], ["page", "pieces"]])
-def test_pieces_claim_no_bound_and_are_no_worse_than_the_list(names: list[str]) -> None:
+def test_pieces_have_the_bound_of_their_cover(
+    names: list[str],
+) -> None:
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
     instance = spmopt.lower(mlp(), machine)
     assert isinstance(instance, Instance)
     *_, result = compare(instance, names, replace(ASKED, time_limit_s=4))
     assert result.pieces is not None
     assert exact(result) == replay_of(result.pieces.instance, result)
-    assert (result.bound, result.cover_bound, result.pieces.certificate) == (None, None, None)
+    assert (result.cover_bound, result.pieces.certificate) == (None, None)
+    assert result.certificate is not None
+    proved = bound(result.pieces.instance, result.certificate)
+    assert result.bound == proved
+    assert proved <= exact(result)
     (listed,) = result.beside
     assert exact(result) <= exact(listed) == replay_of(instance, listed)
-    assert result.status is listed.status is Status.FEASIBLE
+    assert listed.bound is not None
+    assert result.status is Status.FEASIBLE

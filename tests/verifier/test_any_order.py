@@ -82,22 +82,26 @@ def test_at_most_the_optimum(seed: int) -> None:
         assert any_order_bound(instance, objective) <= best.value
 
 
+SIZES = {"w": (4, "in"), "x": (12, "in"), "y": (6, "keep"), "z": (2, "")}
+
+
 def test_by_hand() -> None:
     """8 bytes of scratchpad, a byte a cycle: w and x enter, y leaves; z is dropped."""
-    listed = tiny(
-        {"w": (4, "in"), "x": (12, "in"), "y": (6, "keep"), "z": (2, "")},
-        [
-            Op(reads="w x", writes="z", cycles=3),
-            Op(reads="z w", writes="y", cycles=30),
-        ],
-        spm=8,
-    )
-    instance = complete(listed)
+    last = Op(reads="z w", writes="y", cycles=30)
+    instance = complete(tiny(SIZES, [Op(reads="w x", writes="z", cycles=3), last], spm=8))
     assert any_order_bound(instance, TRAFFIC) == 4 + 12 + 6
     # Of 4 + 12 + 2 bytes 10 cannot be resident in the first step, of 2 + 4 + 6 in the second 4.
     assert any_order_bound(instance, MAKESPAN) == 10 + 30
-    # The replay has no steps: it computes for 33 cycles.
-    assert any_order_bound(instance, REPLAY) == 33
+    # They cross while the operations run, so that the replay takes no less.
+    assert any_order_bound(instance, REPLAY) == 10 + 30
+    # Of x each byte crosses three times if it is not resident; so it stays, before all others.
+    passes = Op(reads="w x", writes="z", cycles=3, passes={"x": 3})
+    repeated = complete(tiny(SIZES, [passes, last], spm=8))
+    assert any_order_bound(repeated, MAKESPAN) == (4 * 3 + 4 + 2) + 30
+    # If w is stationary there is room for 4 of x.
+    held = Op(reads="w x", writes="z", cycles=3, passes={"x": 3}, stationary="w")
+    fixed = complete(tiny(SIZES, [held, last], spm=8))
+    assert any_order_bound(fixed, MAKESPAN) == (8 * 3 + 2) + 30
 
 
 def test_a_loose_tensor_may_be_overwritten_first() -> None:

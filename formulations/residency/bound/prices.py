@@ -20,7 +20,7 @@ from spmopt.core.timeline import Timeline
 
 _LARGEST = float(np.finfo(np.float64).max)
 _PRECISION = 44
-_MAGNITUDE = 58
+MAGNITUDE = 58
 """Binary digits of the dearest path; the checker computes in 64 bits and takes one more."""
 
 
@@ -188,13 +188,13 @@ def certificate(
     paths of that precision would overflow 64 bits. Any legal prices prove a bound, so rounding
     costs a little strength and no validity.
     """
-    passes, dearest = _passes(instance), coefficients.dearest_byte
+    passes, dearest = most_passes(instance), coefficients.dearest_byte
     # At more than this only stationary operands stay resident, which the capacity covers: a
     # full step may have any price (its dual is unbounded), and this one proves as much.
     spm = np.minimum(prices.spm, 4 * (passes + 1) * dearest)
     moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
     path = float(spm.sum() + passes.sum() * moves)
-    bits = binary_digits(dearest, path, _MAGNITUDE) if dearest > 0 else 0
+    bits = binary_digits(dearest, path, MAGNITUDE) if dearest > 0 else 0
     limit = dma_limit(instance, objective, bits)
     load, store = rounded_channels(
         prices.load, prices.store, bits, limit, duplex=coefficients.duplex
@@ -202,7 +202,7 @@ def certificate(
     return Certificate(
         objective=objective,
         bits=bits,
-        spm=rounded_down(spm, bits, 2**_MAGNITUDE),
+        spm=rounded_down(spm, bits, 2**MAGNITUDE),
         dram_in=load,
         dram_out=store,
     )
@@ -244,7 +244,7 @@ def multipliers(certificate: Certificate, coefficients: CostCoefficients) -> Mul
     return Multipliers.legal(coefficients, spm, load, store)
 
 
-def _passes(instance: Instance) -> Ints:
+def most_passes(instance: Instance) -> Ints:
     """Return (n,) the most passes of an operand in each step."""
     most = [
         max((operand.passes for mode in op.modes for operand in mode.operands), default=1)

@@ -20,7 +20,7 @@ from spmopt.core.order import depth_first, reordered
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.solving import solve
-from spmopt.solving.orders import order_named
+from spmopt.solving.named_orders import order_named
 from spmopt.verifier.any_order import any_order_bound
 
 LIMIT_S, TOLERANCE = 30.0, 1e-3

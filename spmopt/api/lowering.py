@@ -94,7 +94,7 @@ def _relisted(
     from spmopt.core.order import reordered
     from spmopt.graph.listing import listing
     from spmopt.graph.relisting import in_order
-    from spmopt.solving.orders import LISTED, order_named
+    from spmopt.solving.named_orders import LISTED, order_named
 
     if name != LISTED:
         callbacks.progress(f"ordering operations ({name})", None)

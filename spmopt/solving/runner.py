@@ -27,6 +27,8 @@ from spmopt.solving.barriers import (
     replayed,
     with_barriers,
 )
+from spmopt.solving.order_moves import Schedule as Scheduling
+from spmopt.solving.orders import JUDGE, Judges, searched
 from spmopt.solving.records import (
     Bound,
     Key,
@@ -55,6 +57,10 @@ _LIST_TOLERANCE = 1e-3
 """Of that list: covers differ by more."""
 _START_SHARE = 0.25
 """Of the time limit of who minimizes the replay: for each optimizer that it starts from."""
+_ORDER_SHARE, _LARGE_ORDER_SHARE, _FEW_TO_ORDER = 0.25, 0.9, 100
+"""Of that limit, to search orders: where more operations than those there is no other search."""
+_ORDER_WORK = 1e6
+"""Of moves of operations: as much as there is time for."""
 _FINISH_S = 7e-5
 """Of an operation: to assemble a schedule, to verify it, and to evaluate its bound."""
 
@@ -146,6 +152,10 @@ class ScheduleRunner:
         if key not in self._policies:
             self._policies[key] = self._call(entry)
         return self._policies[key]
+
+    def alone(self, entry: SchedulerEntry) -> Run:
+        """Run one scheduler from nothing but the prices of the request, and verify its schedule."""
+        return self._call(entry)
 
     def _run_by_steps(self, entry: SchedulerEntry, share: float = 1.0) -> Run:
         """Run an optimizer of steps, in a share of the time, and value what it finds by the replay.
@@ -252,7 +262,10 @@ class ScheduleRunner:
             return starts[0]
         spent_s = sum(run.solve_s for run in starts)
         spent_s += self._run_starts(entry, starts)
-        legal = self._legal(entry, starts)
+        legal, began = self._legal(entry, starts), monotonic()
+        if entry.replayed:
+            legal = sorted([*legal, *self._of_other_orders()], key=lambda each: each.value)
+            spent_s += monotonic() - began
         starts_count = legal and entry.granularity != "contiguous"  # whose addresses no policy has
         if starts_count:
             of_class = not entry.replayed or moved_whole(self._instance, legal[0].schedule)
@@ -265,6 +278,33 @@ class ScheduleRunner:
             cpu_s=run.cpu_s + sum(start.cpu_s for start in starts),
         )
         return self._no_worse(run, legal[0]) if starts_count else run
+
+    def _of_other_orders(self) -> list[VerifiedSchedule]:
+        """Search orders by an optimizer of steps, for who decides the order too."""
+        few = len(self._instance.operations) <= _FEW_TO_ORDER
+        share = _ORDER_SHARE if few else _LARGE_ORDER_SHARE
+        objective, request = self._request.objective, with_barriers(self._request)
+        limit_s = share * self._request.time_limit_s
+        request = replace(request, time_limit_s=limit_s, started=monotonic())
+        self._request.report("searching orders", None)
+
+        def by(name: str) -> Scheduling:
+            return lambda on, asked: ScheduleRunner(on, asked).alone(find(name))
+
+        def value(run: Run) -> Fraction | None:
+            return None if run.legal is None else run.legal.totals.value(objective)
+
+        judges = Judges(quick=by(JUDGE), near=by(_LISTER), value=value)
+        best = searched(self._instance, judges, request, work=_ORDER_WORK)
+        if best is None or best.run.legal is None:
+            return []
+        self._keep_prices(best.run)
+        found = best.run.legal
+        steps = found.schedule.steps
+        own = replace(steps, operation=best.order[steps.operation])
+        plan = None if found.plan is None else replace(found.plan, steps=own)
+        schedule = replace(found.schedule, steps=own)
+        return [self._check(f"{_LISTER} in another order", plan, schedule, self._instance)]
 
     def _run_starts(self, entry: SchedulerEntry, starts: list[Run]) -> float:
         """Run what ``entry`` starts from, into ``starts``; return the seconds of its limit spent.

@@ -17,7 +17,8 @@ from spmopt.core.pieces.listing import listing_of
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_instance
 from spmopt.schedulers.registry import find
-from spmopt.solving.orders import ORDERS, ListScheduling, order_named
+from spmopt.solving.list_scheduling import ListScheduling
+from spmopt.solving.named_orders import ORDERS, order_named
 from spmopt.solving.runner import ScheduleRunner
 from tests.solving.test_orders import branches
 from tests.strategies import random_instance

@@ -262,20 +262,20 @@ class ScheduleRunner:
             return starts[0]
         spent_s = sum(run.solve_s for run in starts)
         spent_s += self._run_starts(entry, starts)
-        legal, began = self._legal(entry, starts), monotonic()
+        legal, wall, cpu = self._legal(entry, starts), monotonic(), cpu_s()
         if entry.replayed:
             legal = sorted([*legal, *self._of_other_orders()], key=lambda each: each.value)
-            spent_s += monotonic() - began
+        wall, cpu = monotonic() - wall, cpu_s() - cpu
         starts_count = legal and entry.granularity != "contiguous"  # whose addresses no policy has
         if starts_count:
             of_class = not entry.replayed or moved_whole(self._instance, legal[0].schedule)
             self._tell_legal(legal[0], other_class=not of_class)
         many = len(self._instance.operations) > _MANY
-        run = self._call(entry, legal, spent_s, attempt=many and not legal)
+        run = self._call(entry, legal, spent_s + wall, attempt=many and not legal)
         run = replace(
             run,
-            solve_s=run.solve_s + sum(start.solve_s for start in starts),
-            cpu_s=run.cpu_s + sum(start.cpu_s for start in starts),
+            solve_s=run.solve_s + wall + sum(start.solve_s for start in starts),
+            cpu_s=run.cpu_s + cpu + sum(start.cpu_s for start in starts),
         )
         return self._no_worse(run, legal[0]) if starts_count else run
 

@@ -1,0 +1,133 @@
+"""Moves of operations: legal ones only, judged as the verifier would, and worth what they say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import spmopt
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.order import dependences, reordered
+from spmopt.core.scheduler import Request
+from spmopt.schedulers.registry import find
+from spmopt.solving import compare
+from spmopt.solving.named_orders import _judges
+from spmopt.solving.order_moves import Move, OrderMoves, _carried, _Judge
+from spmopt.solving.orders import searched
+from spmopt.solving.records import Run
+from spmopt.solving.runner import ScheduleRunner
+from spmopt.verifier import bound, verify
+from tests.solving.fakes import exact
+from tests.solving.test_orders import branches
+from tests.strategies import random_instance
+from tests.verifier.test_bound import random_prices
+
+
+def value(run: Run) -> Fraction | None:
+    return None if run.legal is None else run.legal.value
+
+
+def page(instance: Instance, request: Request) -> Run:
+    return ScheduleRunner(instance, request).alone(find("page"))
+
+
+def moves_of(instance: Instance, work: float = 1e6) -> OrderMoves:
+    return OrderMoves(instance, page, Request(threads=1), work=work, value=value)
+
+
+def is_legal(instance: Instance, order: list[int]) -> bool:
+    place = {operation: step for step, operation in enumerate(order)}
+    return all(
+        place[before] < place[index]
+        for index, each in enumerate(dependences(instance))
+        for before in each
+    )
+
+
+def test_moves_keep_dependences_and_reach_every_order() -> None:
+    for seed in range(30):
+        instance = random_instance(seed, max_operations=5, max_tensors=5)
+        count = len(instance.operations)
+        search, start = moves_of(instance), tuple(range(count))
+        known, waiting = {start}, [start]
+        while waiting:
+            order = np.array(waiting.pop(), np.int64)
+            for move in search.moves(order):
+                after = search.applied(order, move)
+                if after is None:
+                    continue
+                assert is_legal(instance, after.tolist())
+                if tuple(after.tolist()) not in known:
+                    known.add(tuple(after.tolist()))
+                    waiting.append(tuple(after.tolist()))
+        legal = {each for each in permutations(range(count)) if is_legal(instance, list(each))}
+        assert known <= legal
+        # Places without a tensor in common need no move: orders that differ in them cost the same.
+        assert len(known) > 1 or len(legal) == 1 or count < 3
+
+
+def test_what_is_no_run_or_may_not_go_there_is_refused() -> None:
+    search, listed = moves_of(branches()), np.arange(4)
+    assert search.applied(listed, Move(run=(0, 2), before=-1)) is None
+    assert search.applied(listed, Move(run=(0,), before=-1)) is None  # 2 waits for 0
+    assert search.applied(listed, Move(run=(2,), before=1)).tolist() == [0, 2, 1, 3]  # type: ignore[union-attr]
+
+
+def test_judged_by_the_bound_of_the_order() -> None:
+    """Where all tensors are concerned, what is saved is what the bound falls by."""
+    compared = sum(compared_with_bounds(seed) for seed in range(150))
+    assert compared > 100
+
+
+def compared_with_bounds(seed: int) -> int:
+    """Compare moves that concern all tensors with bounds; how many there are."""
+    instance = random_instance(seed, max_operations=7, max_tensors=4, max_modes=2)
+    generator = np.random.default_rng(seed)
+    used = [{*each.reads, *each.writes} for each in instance.operations]
+    certificate = random_prices(instance, MAKESPAN, generator)
+    judge, search = _Judge(instance, certificate), moves_of(instance)
+    listed = np.arange(len(instance.operations))
+    compared = 0
+    for move in search.moves(listed):
+        order = search.applied(listed, move)
+        if order is None:
+            continue
+        concerned = set[int]().union(*(used[i] for i in np.flatnonzero(order != listed)))
+        if concerned == set[int]().union(*used):
+            compared += 1
+            moved = bound(reordered(instance, order), _carried(certificate, order))
+            saved = bound(instance, certificate) - moved
+            assert judge.saved(order) == pytest.approx(float(saved), abs=1e-6)
+    return compared
+
+
+def test_the_better_branch_first() -> None:
+    found = searched(branches(), _judges(), Request(time_limit_s=10), work=100.0)
+    assert found is not None
+    assert found.order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
+    search = moves_of(branches())
+    start = search.tried(np.arange(4))
+    assert start is not None
+    best = search.improved(start)
+    assert best.value < start.value
+    assert best.order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
+    assert moves_of(branches(), work=0.0).improved(start) is start
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "bert-tiny"])
+def test_joint_is_no_worse_at_any_size(name: str) -> None:
+    workload = spmopt.load(name, training=True, batch=1)
+    instance = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
+    request = Request(objective=REPLAY, time_limit_s=6, threads=1)
+    by_steps, joint = compare(instance, ["page", "joint"], request)
+    assert joint.schedule is not None
+    assert exact(joint) <= exact(by_steps)
+    assert joint.bound is not None
+    assert joint.bound <= exact(joint)
+    report = verify(instance, joint.schedule)
+    assert report.replay is not None
+    assert report.replay.cycles == exact(joint)

@@ -29,7 +29,7 @@ class TrafficBound:
     size_bytes
         The bound.
     compulsory_bytes
-        Every input once, every result once: what it is at least.
+        Every tile of an input and of a result once: what it is at least.
     """
 
     size_bytes: int

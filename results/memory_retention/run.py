@@ -141,7 +141,7 @@ def claims(rows: pd.DataFrame) -> pd.DataFrame:
         value = each.found(rows)
         cells = [each.cell(value), each.deviation(value), each.verdict(value)]
         lines.append([each.text, f"{each.paper:.2f}", *cells])
-    return tabulated(["figure", "paper", "certified optimum", "deviation", "verdict"], lines)
+    return tabulated(["figure", "paper", "schedules found", "deviation", "verdict"], lines)
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:

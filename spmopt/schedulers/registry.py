@@ -313,7 +313,9 @@ def able(
         if entry.kind in kinds and (objective is None or entry.takes(objective))
         if entry.takes_features(features)
     ]
-    return ", ".join((*names, "or any policy, as belady")).removeprefix("or ")
+    if RETENTION not in features:
+        names.append("or any policy, as belady")
+    return ", ".join(names).removeprefix("or ")
 
 
 def kind_of(name: str) -> Kind:

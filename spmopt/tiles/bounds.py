@@ -1,6 +1,6 @@
 """What any order of the tile products must move, whatever stays in the SPM and when.
 
-The README of this folder states the bound and proves it.
+BOUNDS.md in this folder states the bound and proves it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TrafficBound:
     size_bytes
         The bound.
     compulsory_bytes
-        Every input once, every result once: what it is at least.
+        Every tile of an input and of a result once: what it is at least.
     """
 
     size_bytes: int
@@ -39,10 +39,11 @@ class TrafficBound:
 def traffic_bound(
     grid: TileGrid, machine: Machine, *, element_bytes: int = 4, input_gradient: bool = True
 ) -> TrafficBound:
-    """Bound the traffic of the gradients of one layer in tiles (README, theorem).
+    """Bound the traffic of the gradients of one layer in tiles (BOUNDS.md, theorem).
 
     It holds for every legal schedule of :func:`~spmopt.tiles.passes.backward`, of any order and
-    any residency: parts of tiles kept, tiles resident or streamed, partial sums spilled.
+    any residency: parts of tiles kept, tiles resident or streamed, partial sums spilled. Elements
+    of a feature map that two tiles share move with each of them.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class LayerCost:
     products
         Tile products, of dX and dW together.
     compulsory_bytes
-        Every input once, every result once.
+        Every tile of an input and of a result once.
     traffic_bound_bytes, makespan_bound_cycles
         Of all orders of the same tiles, and all replacements.
     order_bound

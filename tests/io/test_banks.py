@@ -48,11 +48,12 @@ def test_instances_are_lossless(tmp_path: Path, seed: int) -> None:
 
 
 def test_banks_that_forget_are_lossless(tmp_path: Path) -> None:
-    case = forgetting(banked(1, banks=3), 7, *[None] * (len(banked(1, banks=3).machine.banks) - 1))
+    plain = banked(1, banks=3)
+    case = forgetting(plain, 7, *[None] * (len(plain.machine.banks) - 1))
     write_instance(tmp_path / "i.json", case)
     found = json.loads((tmp_path / "i.json").read_text())
     kept = [bank.get("retention_ns") for bank in found["machine"]["banks"]]
-    assert kept == [7e9, *[None] * (len(kept) - 1)]
+    assert kept == [7.5e9 / plain.machine.clock_hz, *[None] * (len(kept) - 1)]
     assert read_instance(tmp_path / "i.json") == case
     assert complaints("instance", found) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -17,7 +18,8 @@ from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
 from spmopt.tiles.bounds import least_touched, makespan_bound, traffic_bound
 from spmopt.tiles.layer import TileGrid
-from spmopt.tiles.order import Order
+from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.order_search import good_order
 from spmopt.tiles.passes import backward
 from spmopt.tiles.window import Window
 from tests.policies.owed import plan_of, totals
@@ -110,26 +112,79 @@ def test_never_above_a_schedule(
         assert found.makespan_cycles >= cycles
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    cells=CONVOLUTIONS,
-    order=ANY_ORDER,
-    spare_pages=st.integers(0, 12),
-    how=st.tuples(st.booleans(), st.booleans()),
-)
-def test_never_above_a_schedule_of_a_feature_map(
-    cells: TileGrid, order: Order, spare_pages: int, how: tuple[bool, bool]
-) -> None:
-    resident, both = how
-    (m, k, n), most = cells.tile.sizes, int(cells.map_elements.max())
-    pages = spare_pages + sum(-(-4 * size // 16) for size in (most, k * n, m * n))
-    small = machine(16 * pages, page_bytes=16)
-    instance = backward(cells, small, order.through(cells, input_gradient=both), resident=resident)
-    bound = traffic_bound(cells, small, input_gradient=both)
-    assert bound.compulsory_bytes == sum(tensor.size_bytes for tensor in instance.tensors)
-    for name in ("stream", "belady:granularity=page"):
-        found = totals(instance, plan_of(find(name).load()(instance, Request(objective=TRAFFIC))))
-        assert found.traffic_bytes >= bound.size_bytes
+@settings(max_examples=20, deadline=None)
+@given(cells=CONVOLUTIONS, both=st.booleans())
+def test_what_is_compulsory_of_a_feature_map(cells: TileGrid, both: bool) -> None:
+    small = machine(10**6, page_bytes=16)
+    instance = backward(cells, small, ORDERS["dx-major"].through(cells, input_gradient=both))
+    found = traffic_bound(cells, small, input_gradient=both)
+    assert found.size_bytes == found.compulsory_bytes
+    assert found.compulsory_bytes == sum(tensor.size_bytes for tensor in instance.tensors)
+
+
+def little_room(generator: np.random.Generator, both: bool) -> tuple[TileGrid, Machine]:
+    """A convolution in so many tiles, and so small an SPM, that the bound is not the compulsory."""
+    while True:
+        kernel, strides, padding, image = (
+            tuple(generator.integers(low, high, 2).tolist())
+            for low, high in ((1, 4), (1, 4), (0, 3), (3, 8))
+        )
+        sides = zip(image, padding, kernel, strides, strict=True)
+        window = Window(
+            image=image,
+            kernel=kernel,
+            output=tuple(max(1, (i + 2 * p - k) // s + 1) for i, p, k, s in sides),
+            strides=strides,
+            padding=padding,
+        )
+        images, channels, filters, *tile = generator.integers(
+            (1, 1, 4, 2, 2, 1), (4, 5, 17, 9, 9, 6)
+        ).tolist()
+        cells = convolution(window, images, channels, filters, (tile[0], tile[1], tile[2]))
+        (m, k, n), most = cells.tile.sizes, int(cells.map_elements.max())
+        pages = sum(-(-4 * size // 16) for size in (most, k * n, m * n))
+        duplex = bool(generator.integers(0, 2))
+        small = replace(machine(16 * (pages + 2), page_bytes=16), duplex=duplex)
+        found = traffic_bound(cells, small, input_gradient=both)
+        if cells.products <= 120 and found.size_bytes > found.compulsory_bytes:
+            return cells, small
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_never_above_a_schedule_of_a_feature_map(seed: int) -> None:
+    generator, both = np.random.default_rng(seed), seed % 4 > 0
+    cells, small = little_room(generator, both)
+    bound = traffic_bound(cells, small, input_gradient=both).size_bytes
+    walks = good_order(cells, 3, input_gradient=both, evaluations=60).order
+    for order in (
+        cells.products * (not both) + generator.permutation((1 + both) * cells.products),
+        walks.through(cells, input_gradient=both),
+    ):
+        for resident, policy in ((True, "double-buffer:reuse=sums"), (False, "stream")):
+            instance = backward(cells, small, order, resident=resident)
+            cycles = makespan_bound(small, computing_of(instance), bound)
+            for name in (policy, "belady:granularity=page"):
+                plan = plan_of(find(name).load()(instance, Request(objective=TRAFFIC)))
+                found = totals(instance, plan)
+                assert found.traffic_bytes >= bound
+                assert found.makespan_cycles >= cycles
+
+
+@settings(max_examples=30, deadline=None)
+@given(cells=CONVOLUTIONS.filter(lambda cells: cells.products <= 5), deep=st.integers(1, 2))
+def test_every_set_of_products_touches_as_much(cells: TileGrid, deep: int) -> None:
+    """Step by step as the proof says, with the least share of any tile of X."""
+    rows, inner, columns = cells.sides
+    share = (cells.map_elements / np.multiply.outer(rows, inner)).min()
+    box = (cells.layer.m, cells.layer.n / share, deep * cells.layer.k)
+    products = list(product(range(deep), *map(range, cells.shape)))
+    for chosen in range(1, 2 ** len(products)):
+        own = [each for number, each in enumerate(products) if chosen >> number & 1]
+        touched = sum(rows[i] * columns[j] for i, j in {(i, j) for _, i, _, j in own})
+        touched += sum(inner[k] * columns[j] for _, k, j in {(d, k, j) for d, _, k, j in own})
+        touched += sum(cells.map_elements[i, k] for _, i, k in {(d, i, k) for d, i, k, _ in own})
+        volume = np.array(sum(rows[i] * inner[k] * columns[j] for _, i, k, j in own) / share)
+        assert share * least_touched(volume, box) <= touched * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(

@@ -26,19 +26,22 @@ from spmopt.tiles.passes import backward
 from spmopt.tiles.tiling import evaluate
 from tests.policies.owed import plan_of, totals
 from tests.tiles.cases import ANY_ORDER, grid, machine
+from tests.tiles.maps import CONVOLUTIONS
 
 MACHINES = st.builds(
     lambda base, array, setup, duplex, rate: replace(
         base, array=array, dma_setup_cycles=setup, duplex=duplex, dram_bytes_per_s=rate
     ),
     st.builds(machine, st.integers(150, 1500), st.sampled_from([4, 16, 64])),
-    st.sampled_from([None, SystolicArray(rows=2, columns=3)]),
+    st.sampled_from(
+        [None, *(SystolicArray(rows=2, columns=3, pipelined=each) for each in (False, True))]
+    ),
     st.sampled_from([0, 5]),
     st.booleans(),
     st.sampled_from([1, 8, 100]),
 )
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
-REUSES = st.sampled_from(["shared", "none"])
+REUSES = st.sampled_from(["shared", "none", "sums"])
 
 
 def same(found: Figures, verified: Totals) -> bool:
@@ -58,7 +61,7 @@ def verified(instance: Instance, reuse: str) -> Totals:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    cells=GRIDS,
+    cells=GRIDS | CONVOLUTIONS,
     order=ANY_ORDER,
     spm=MACHINES,
     reuse=REUSES,

@@ -70,7 +70,7 @@ def test_any_order_and_any_tiles(
 @given(
     cells=CONVOLUTIONS,
     order=ANY_ORDER,
-    spare_pages=st.integers(0, 20),
+    spare_pages=st.integers(0, 60),
     resident=st.booleans(),
     how=st.tuples(st.sampled_from([TRAFFIC, MAKESPAN]), st.booleans()),
 )
@@ -85,7 +85,8 @@ def test_feature_maps(
     (m, k, n), most = cells.tile.sizes, int(cells.map_elements.max())
     pages = spare_pages + sum(-(-4 * size // 16) for size in (most, k * n, m * n))
     products = order.through(cells, input_gradient=input_gradient)
-    case = Case(cells, products, 16 * pages, resident, objective)
+    schedulers = ("belady", "page", "double-buffer:reuse=sums")
+    case = Case(cells, products, 16 * pages, resident, objective, schedulers)
     for schedule in case.schedules():
         case.check(schedule)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from math import prod
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,6 +37,47 @@ def by_loops(cells: TileGrid) -> list[list[int]]:
 @given(cells=CONVOLUTIONS)
 def test_equal_to_the_sets_of_elements(cells: TileGrid) -> None:
     assert cells.map_elements.tolist() == by_loops(cells)
+
+
+def test_equal_to_the_values_of_an_index_matrix() -> None:
+    """Larger ones: each entry of im2col is the number of its element, -1 in padding."""
+    generator = np.random.default_rng(1)
+    for _ in range(200):
+        image, kernel, output, strides, padding, dilations = (
+            tuple(generator.integers(low, high, 2).tolist())
+            for low, high in ((1, 13), (1, 8), (1, 9), (1, 5), (0, 5), (1, 4))
+        )
+        window = Window(
+            image=image,
+            kernel=kernel,
+            output=output,
+            strides=strides,
+            padding=padding,
+            dilations=dilations,
+        )
+        images, channels = generator.integers(1, 4, 2).tolist()
+        places = [
+            np.add.outer(np.arange(output[a]) * strides[a], np.arange(kernel[a]) * dilations[a])
+            - padding[a]
+            for a in (0, 1)
+        ]
+        y, x = places[0][:, None, :, None], places[1][None, :, None, :]
+        inside = (y >= 0) & (y < image[0]) & (x >= 0) & (x < image[1])
+        one = np.where(inside, y * image[1] + x, -1)
+        one = one.reshape(prod(output), prod(kernel))
+        maps = np.arange(images * channels).reshape(images, channels) * prod(image)
+        entry = one[:, None, :]  # by images, pixels, channels, places
+        every = np.where(entry < 0, -1, maps[:, None, :, None] + entry)
+        matrix = every.reshape(images * one.shape[0], channels * one.shape[1])
+        rows, columns = (
+            np.unique(np.append(generator.integers(0, size, 4), (0, size))) for size in matrix.shape
+        )
+        wanted = [
+            [max(1, np.setdiff1d(matrix[a:b, c:d], -1).size) for c, d in pairwise(columns)]
+            for a, b in pairwise(rows)
+        ]
+        assert window.touched(np.diff(rows), np.diff(columns)).tolist() == wanted
+        assert window.is_plain == (np.unique(one).size == one.size and bool((one >= 0).all()))
 
 
 def test_by_hand() -> None:

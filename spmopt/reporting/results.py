@@ -18,6 +18,7 @@ from spmopt.reporting.covers import cover_words, cut_words, places, segments_wor
 from spmopt.reporting.headings import (
     bank_names,
     heading,
+    optimal_of_class,
     order_notes,
     remarks,
     spoken,
@@ -124,6 +125,8 @@ def comparison_rows(instance: Instance, results: Sequence[Result]) -> list[Recor
     rows = [result_record(instance.machine, result) for result in results]
     for row, where, result in zip(rows, places(results), results, strict=False):
         row["of"] = where
+        if result.pieces is None:
+            row["any_order_bound"] = as_number(any_order_bound(instance, result.objective))
         assumed = assumed_shares(instance, result)
         if assumed:
             row["assumed"] = assumed
@@ -319,7 +322,7 @@ def _quality(instance: Instance, result: Result) -> Iterator[Figure]:
     if result.pieces is None:
         yield _of_any_order(instance, result)
     yield from _of_covers(machine, result)
-    yield Figure("status", "status", None, standing(result))
+    yield Figure("status", "status", None, standing(result), note=optimal_of_class(result))
 
 
 def _of_any_order(instance: Instance, result: Result) -> Figure:

@@ -15,6 +15,7 @@ from spmopt.reporting.headings import heading, spoken, standing, transfer_counts
 from spmopt.reporting.quantities import percent, si
 from spmopt.reporting.results import as_number, conflict_record, conflict_rows, named_fields
 from spmopt.schedulers.registry import find
+from spmopt.verifier.any_order import any_order_bound
 
 SHOWN = 5
 
@@ -40,6 +41,9 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
         cover = "" if result.pieces is None else ", for this cover"
         least = quantity(found.bound)
         lines.append(f"  bound     {least}, proved by the prices in the file{cover}{order}")
+    if result.pieces is None and found.value is not None:
+        least = quantity(any_order_bound(instance, result.objective))
+        lines.append(f"  any order {least} at least, whatever the order of operations")
     if result.pieces is not None:
         lines += _cover_lines(instance, result.pieces)
     if found.cover_bound is not None:
@@ -79,7 +83,7 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "value": as_number(found.value),
         "bound": as_number(found.bound),
         "gap": _gap(found),
-        **_cover_record(result, found),
+        **_cover_record(instance, result, found),
         **named_fields(found.totals, "dma_commands", "dma_descriptors"),
         "status": str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
@@ -88,10 +92,13 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
     }
 
 
-def _cover_record(result: Result, found: Audit) -> dict[str, object]:
-    """Return the bound over all covers, its gap and the cover of a result in pieces."""
+def _cover_record(instance: Instance, result: Result, found: Audit) -> dict[str, object]:
+    """Return the bound over all covers, its gap and the cover of a result in pieces.
+
+    Of another the bound on any order.
+    """
     if result.pieces is None:
-        return {}
+        return {"any_order_bound": as_number(any_order_bound(instance, result.objective))}
     return {
         "cover_bound": as_number(found.cover_bound),
         "cover_gap": _gap(found, covers=True),

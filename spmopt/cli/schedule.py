@@ -240,7 +240,8 @@ def _usual_pieces(instance: Instance, call: Call) -> str:
     """Return the covers that are chosen from by default; say so where these are none."""
     from spmopt.cli.terminal.output import print_message
 
-    pieces, note = usual_pieces(instance, call.values["objective"])
+    first = call.values["objective"].split(",")[0].split(":")[0]
+    pieces, note = usual_pieces(instance, first)
     if note:
         print_message(note)
     return pieces
@@ -262,7 +263,8 @@ def scheduled(
         live = Live()
         callbacks = display.enter_context(watching(live))
         instance = build(call, network, callbacks)
-        aim = objective_named(call.values["objective"], instance.machine)
+        first = call.values["objective"].split(",")[0].split(":")[0]
+        aim = objective_named(first, instance.machine)
         live.show = lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)

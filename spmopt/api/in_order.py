@@ -1,0 +1,205 @@
+"""Objectives in order: the least of the second, within a tolerance of the least of the first.
+
+The second is weighed against the first (its Lagrangian): with ``T`` the most of the first that is
+allowed, and ``B`` a bound on ``first + weight second``, every schedule within ``T`` has
+
+    second >= (B - T) / weight
+
+so that each weight tried proves something about the second, whatever schedule comes of it. The
+larger the weight, the less of the second and the more of the first its schedules have; a few
+weights by bisection find the largest whose schedule is still within ``T``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.api.solutions import Solution
+    from spmopt.core.machine import Machine
+    from spmopt.core.objective import Objective
+
+Solve = Callable[["Objective", float], "Solution"]
+"""Solves for an objective within so many seconds."""
+_SLACK = Fraction(1, 1000)
+_FIRST_SHARE = 0.4
+"""Of the time limit, for the first objective alone."""
+_WEIGHTS = 6
+"""Tried at most."""
+_FACTOR = 8
+"""Between weights until one is too large and one is not."""
+_TYPICAL = 10
+"""The first weight is such that to give all slack away a tenth of the second must be saved."""
+
+
+def is_ordered(objective: object) -> bool:
+    """Whether an option names objectives in order, as ``time,traffic``."""
+    return isinstance(objective, str) and "," in objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class InOrder:
+    """Two objectives, and how far above its least the first may be, as a share of it."""
+
+    first: Objective
+    second: Objective
+    slack: Fraction
+
+    @classmethod
+    def named(cls, text: str, machine: Machine) -> InOrder:
+        """Read ``FIRST[:SLACK],SECOND``, as ``time:0.5%,traffic``.
+
+        Raises
+        ------
+        InputError
+            Not two objectives, an unknown one, two kinds of time, or a slack that is none.
+        """
+        from spmopt.core.objective import objective_named
+
+        names = [name.strip() for name in text.split(",")]
+        if len(names) != 2:
+            raise InputError(f"objective {text}: give two in order, as time,traffic")
+        head, _, slack = names[0].partition(":")
+        first, second = (objective_named(name, machine) for name in (head, names[1]))
+        if first == second or (second.cycle and first.replayed != second.replayed):
+            raise InputError(f"objective {text}: the second must be another, of the same time")
+        return cls(first=first, second=second, slack=_slack(slack) if slack else _SLACK)
+
+    def weighed(self, weight: Fraction) -> Objective:
+        """Return ``first + weight second``, in units of the first."""
+        from spmopt.core.objective import BANK_WEIGHTS, WEIGHTS, option_name
+
+        one, other = self.first, self.second
+        added = {name: getattr(one, name) + weight * getattr(other, name) for name in WEIGHTS}
+        names = (option_name(each.name) for each in (one, other))
+        banks: dict[str, Any] = {}
+        for name in BANK_WEIGHTS:
+            a, b = getattr(one, name), getattr(other, name)
+            count = max(len(a), len(b))
+            pairs = zip(_padded(a, count), _padded(b, count), strict=True)
+            banks[name] = tuple(x + weight * y for x, y in pairs)
+        return replace(one, name=", then ".join(names), **added, **banks)
+
+
+def _slack(text: str) -> Fraction:
+    """Read a share, as ``0.5%`` or ``0.005``."""
+    number, percent, rest = text.strip().partition("%")
+    try:
+        share = Fraction(number) / (100 if percent else 1)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if rest or not 0 <= share <= 1:
+        raise InputError(f"objective: slack {text!r} must be a share up to 100%, as 0.5%")
+    return share
+
+
+def _padded(weights: tuple[Fraction, ...], count: int) -> tuple[Fraction, ...]:
+    return weights + (Fraction(0),) * (count - len(weights))
+
+
+def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
+    """Return the best schedule by the second objective of those within the slack of the first.
+
+    Without one that is better than the first objective's own schedule, that one. Notes say what
+    both come to, and what the second is at least.
+    """
+    start = solve(asked.first, _FIRST_SHARE * time_limit)
+    if start.result.totals is None:
+        return start
+    search = WeightSearch(asked, solve, start)
+    due = monotonic() + (1 - _FIRST_SHARE) * time_limit
+    for turn in range(_WEIGHTS):
+        left = due - monotonic()
+        if left <= 0 and turn:
+            break
+        search.try_next(max(left, 0.0) / (_WEIGHTS - turn))
+    return _noted(search)
+
+
+class WeightSearch:
+    """Schedules at one weight after the other, from that of the first objective alone.
+
+    Attributes
+    ----------
+    best, second
+        The schedule within ``limit`` that has least of the second objective, and how much.
+    proved
+        What every schedule within ``limit`` has of it at least; None before anything is proved.
+    """
+
+    def __init__(self, asked: InOrder, solve: Solve, start: Solution) -> None:
+        totals = start.result.totals
+        assert totals is not None
+        self.asked, self._solve = asked, solve
+        self.least = totals.value(asked.first)
+        self.limit = (1 + asked.slack) * self.least
+        self.best, self.second = start, totals.value(asked.second)
+        self.proved: Fraction | None = None
+        self.spent_s, self.cpu_s = start.result.solve_s, start.result.cpu_s
+        self._within = Fraction(0)
+        self._beyond: Fraction | None = None
+        typical = _TYPICAL * (asked.slack or _SLACK) * self.least
+        self._weight = typical / max(self.second, Fraction(1, 10**12)) or Fraction(1)
+
+    def try_next(self, limit_s: float) -> None:
+        """Schedule at the next weight."""
+        weight, asked = self._weight, self.asked
+        found = self._solve(asked.weighed(weight), limit_s)
+        self.spent_s += found.result.solve_s
+        self.cpu_s += found.result.cpu_s
+        bound = found.result.bound if found.result.cover_bound is None else found.result.cover_bound
+        if bound is not None:
+            self.proved = max(self.proved or Fraction(0), (Fraction(bound) - self.limit) / weight)
+        totals = found.result.totals
+        if totals is not None and totals.value(asked.first) <= self.limit:
+            self._within = weight
+            if totals.value(asked.second) < self.second:
+                self.best, self.second = found, totals.value(asked.second)
+        else:
+            self._beyond = weight
+        self._weight = _next(self._within, self._beyond)
+
+
+def _next(within: Fraction, beyond: Fraction | None) -> Fraction:
+    if beyond is None:
+        return within * _FACTOR
+    if not within:
+        return beyond / _FACTOR
+    return Fraction(float(within * beyond) ** 0.5)
+
+
+def _noted(search: WeightSearch) -> Solution:
+    """Say what both objectives come to."""
+    from spmopt.core.objective import option_name
+    from spmopt.metrics import in_unit
+    from spmopt.reporting.quantities import percent, si
+
+    solution, asked, least = search.best, search.asked, search.least
+    result, machine = solution.result, solution.instance.machine
+    assert result.totals is not None
+
+    def shown(objective: Objective, value: Fraction) -> str:
+        name = option_name(objective.name)
+        return f"{name} {si(*in_unit(objective, machine, value))}"
+
+    first, second = (result.totals.value(each) for each in (asked.first, asked.second))
+    over = percent(float(first / least - 1)) if least else "0 %"
+    allowed = percent(float(asked.slack))
+    notes = [f"{shown(asked.first, first)}, {over} of the least found; {allowed} is allowed"]
+    if search.proved is not None and search.proved > 0:
+        gap, floor = percent(float(second / search.proved - 1)), shown(asked.second, search.proved)
+        of = "" if result.pieces is None else " of any cover"
+        notes.append(
+            f"{shown(asked.second, second)}; schedules{of} within that have {floor} at least "
+            f"({gap} above that bound)"
+        )
+    kept = replace(
+        result, notes=(*result.notes, *notes), solve_s=search.spent_s, cpu_s=search.cpu_s
+    )
+    return replace(solution, stored=replace(solution.stored, result=kept))

@@ -1,0 +1,107 @@
+"""Objectives in order: within the slack, no worse than the first alone, and a bound that holds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import spmopt
+from spmopt.api.in_order import InOrder, WeightSearch, is_ordered
+from spmopt.api.solutions import Solution
+from spmopt.assemble import assemble
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective
+from spmopt.verifier import verify
+from tests.strategies import random_instance
+from tests.tiny import Op, tiny
+from tests.verifier.random_plans import random_plan
+
+
+def search_on(instance: Instance, slack: Fraction, weights: int = 5) -> WeightSearch:
+    def solve(objective: Objective, limit_s: float) -> Solution:
+        return spmopt.solve(instance, "page", objective=objective, time_limit=limit_s, threads=1)
+
+    asked = InOrder(first=MAKESPAN, second=TRAFFIC, slack=slack)
+    search = WeightSearch(asked, solve, solve(MAKESPAN, 5.0))
+    for _ in range(weights):
+        search.try_next(5.0)
+    return search
+
+
+def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
+    improved = checked = 0
+    for seed in range(40):
+        instance = random_instance(seed, max_operations=6, max_tensors=5)
+        search = search_on(instance, Fraction(1, 20), weights=4)
+        first = spmopt.solve(instance, "page", time_limit=5.0, threads=1).result.totals
+        assert first is not None
+        totals = search.best.result.totals
+        assert totals is not None
+        assert totals.value(MAKESPAN) <= search.limit
+        assert totals.traffic_bytes <= first.traffic_bytes
+        improved += totals.traffic_bytes < first.traffic_bytes
+        assert search.proved is not None
+        assert search.proved <= totals.traffic_bytes
+        generator = np.random.default_rng(seed)
+        for _ in range(30):
+            found = verify(
+                instance, assemble(instance, random_plan(instance, generator, free_order=False))
+            ).totals
+            if found is not None and found.value(MAKESPAN) <= search.limit:
+                checked += 1
+                assert search.proved <= found.traffic_bytes
+    assert improved
+    assert checked > 20
+
+
+def spare() -> Instance:
+    """x is read twice; while the long operations compute, reading it again costs no time."""
+    return tiny(
+        {"x": (8, "in"), "y": (8, "keep"), "z": (8, "keep")},
+        [Op(reads="x", writes="y", cycles=100), Op(reads="x", writes="z", cycles=100)],
+        spm=8,
+    )
+
+
+def test_by_hand() -> None:
+    """200 cycles with 32 bytes or more; at the least x stays, and 24 move: 8 in, 16 out."""
+    solution = spmopt.solve(spare(), "page", objective="time:0%,traffic", time_limit=5.0)
+    assert solution.makespan_s is not None
+    assert solution.traffic_bytes == 24
+    assert solution.result.notes[-2].startswith("time 200 s, 0 % of the least found; 0 % is")
+    last = solution.result.notes[-1]
+    assert last.startswith("traffic 24 B; schedules within that have traffic 24 B at least")
+    assert verify(spare(), solution.schedule).legal
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("time", None),
+        ("time,traffic,energy", "give two in order"),
+        ("time,time", "must be another"),
+        ("time,replay", "of the same time"),
+        ("time:x,traffic", "must be a share"),
+        ("time:200%,traffic", "must be a share"),
+        ("time,speed", "speed"),
+    ],
+)
+def test_read(text: str, said: str | None) -> None:
+    machine = spare().machine
+    assert is_ordered(text) == (said is not None)
+    if said is not None:
+        with pytest.raises(InputError, match=said):
+            InOrder.named(text, machine)
+    assert InOrder.named("replay:0.5%,traffic", machine).slack == Fraction(1, 200)
+    weighed = InOrder.named("replay,traffic", machine).weighed(Fraction(2))
+    assert weighed.replayed is REPLAY.replayed
+    assert (weighed.cycle, weighed.dram_in_byte) == (Fraction(1), Fraction(2))
+    assert weighed.name == "replay, then traffic"
+
+
+def test_others_take_one_objective() -> None:
+    with pytest.raises(InputError, match="no objective called 'time,traffic'"):
+        spmopt.compare(spare(), ["page"], objective="time,traffic")

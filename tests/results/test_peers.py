@@ -125,12 +125,22 @@ def test_scale_sim_layers_take_its_cycles() -> None:
     assert own == ceil(free) + len(found.instances[""].operations)
 
 
-def test_parts_of_a_softmax_are_counted_once() -> None:
-    found = cases.load("stream-attention-1")
+@pytest.mark.parametrize("block", stream.BLOCKS)
+def test_every_cycle_of_stream_is_counted_once(block: str) -> None:
+    found = cases.load(f"stream-{block}")
     parts = sum(layer["cycles"] for layer in found.layers.values())
     for links, more in ((False, 0.0), (True, float(found.figures["linked"]))):
         costed = stream.costed(found, links)
         assert sum(each.modes[0].compute_cycles for each in costed.operations) == parts + more
+
+
+def test_an_operator_of_stream_is_one_operation() -> None:
+    found = cases.load("stream-swiglu-256-2048-8192")
+    assert {each.name for each in found.instances[""].operations} == {*found.layers}
+    tokens, channels, hidden = 256, 2048, 8192
+    products = [found.layers[f"Gemm_{name}"] for name in ("Left", "Right", "Down")]
+    units = 14 * 12
+    assert all(each["cycles"] >= tokens * channels * hidden / units for each in products)
 
 
 def test_deeploy_moves_no_less_than_each_layer_by_itself() -> None:

@@ -89,8 +89,7 @@ def main() -> None:
     """Do what the command line says."""
     block, machine, folder = sys.argv[1], f"{sys.argv[2]}.yaml", Path(sys.argv[3])
     network = folder / "network.onnx"
-    for path in HARDWARE.glob("cores/*.yaml"):
-        shutil.copy(path, folder / path.name)
+    shutil.copytree(HARDWARE / "cores", folder / "cores")
     document = yaml.safe_load((HARDWARE / machine).read_text())
     shutil.copy(HARDWARE / machine, folder / machine)
     begun, groups = monotonic(), watch()

@@ -153,6 +153,6 @@ def test_deeploy_moves_no_less_than_each_layer_by_itself() -> None:
 
 
 def test_topologies_make_layers_that_share_nothing() -> None:
-    instance = scalesim.instance(scalesim.OWN / "lenet5.csv", scalesim.SMALL)
+    instance = scalesim.instance(scalesim.OWN / "lenet5.csv", scalesim.SMALL, 4)
     used = [t for each in instance.operations for t in each.tensors]
-    assert len(used) == len({*used}) == 3 * len(instance.operations)
+    assert len(used) == len({*used}) == 3 * len(instance.operations) == 12

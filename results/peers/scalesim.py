@@ -97,6 +97,8 @@ SMALL = Config("32 x 32", 32, 32, (64, 64, 64), 10, "ws")
 CASES = (
     ("LeNet-5", "lenet5.csv", 5),
     ("encoder of BERT-tiny", "encoder.csv", 6),
+    ("first 7 of 27 layers of MobileNet", "mobilenet.csv", 7),
+    ("first 4 of 10 layers of DLRM", "DLRM.csv", 4),
 )
 """Network, topology, how many of its first layers."""
 

@@ -1,9 +1,10 @@
 """Stream's blocks on a machine of one compute core, by its own cycles of operations.
 
-Stream gives each operation a core and each tensor a memory, by a mixed-integer program whose
-bound it does not report. Row-wise sums, exponentials and quotients of a softmax are operations
-of it, some on a core for them; here they are one operation, which takes the cycles of all. What it
-computes tile by tile takes the cycles of all tiles. Its SwiGLU has an operator of its own.
+Stream gives each operation a core and each tensor a memory, by a mixed-integer program over tiles
+that a rule chose, without a bound for the machine. Row-wise sums, exponentials and quotients of a
+softmax are operations of it, some on a core for them; here they are one operation, which takes the
+cycles of all. What it computes tile by tile takes the cycles of all tiles. Its SwiGLU has an
+operator of its own.
 """
 
 from __future__ import annotations

@@ -117,12 +117,16 @@ def test_resnet50_is_as_soma_has_it(batch: int) -> None:
     assert own == found.figures["computing"]
 
 
-def test_scale_sim_layers_take_its_cycles() -> None:
-    """What SCALE-Sim takes without stalls is one less a layer than the array of the machine."""
-    found = cases.load("scalesim-lenet5")
-    own = sum(each.modes[0].compute_cycles for each in found.instances[""].operations)
-    free = float(found.figures["alone"]) - float(found.figures["stalls"])
-    assert own == ceil(free) + len(found.instances[""].operations)
+@pytest.mark.parametrize("file", [file for _, file, _ in scalesim.CASES])
+def test_scale_sim_layers_take_its_cycles(file: str) -> None:
+    """What SCALE-Sim takes of a layer without stalls is one less than the array of the machine."""
+    found = cases.load(f"scalesim-{file.removesuffix('.csv')}")
+    own = {each.name: each.modes[0].compute_cycles for each in found.instances[""].operations}
+    assert {*own} == {*found.layers}
+    for name, layer in found.layers.items():
+        assert own[name] == ceil(layer["alone"] - layer["stalls"]) + 1, name
+    for key in ("figure", "alone", "stalls", "traffic_bytes"):
+        assert sum(layer[key] for layer in found.layers.values()) == found.figures[key]
 
 
 @pytest.mark.parametrize("block", stream.BLOCKS)

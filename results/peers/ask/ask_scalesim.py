@@ -1,4 +1,4 @@
-"""Asks SCALE-Sim what a topology takes; for a Python that has scalesim (and numpy below 2).
+"""Asks SCALE-Sim what a topology takes; for a Python that has scalesim (numpy 2.4 fails).
 
 ``python ask_scalesim.py TOPOLOGY CONFIG FOLDER LAYERS [gemm]`` runs as many of the first layers
 in FOLDER, one by one, those of the same sizes once, and prints as JSON what its reports say of

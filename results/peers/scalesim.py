@@ -95,16 +95,20 @@ UseRamulatorTrace = False
 """
 SMALL = Config("32 x 32", 32, 32, (64, 64, 64), 10, "ws")
 CASES = (
-    ("LeNet-5", "lenet5.csv", SMALL),
-    ("encoder of BERT-tiny", "encoder.csv", SMALL),
+    ("LeNet-5", "lenet5.csv", 5),
+    ("encoder of BERT-tiny", "encoder.csv", 6),
+    ("first 7 of 27 layers of MobileNet", "mobilenet.csv", 7),
+    ("first 4 of 10 layers of DLRM", "DLRM.csv", 4),
 )
+"""Network, topology, how many of its first layers."""
 
 
-def instance(topology: Path, config: Config) -> Instance:
-    """Lower layers that share nothing, of 8 bits an element."""
+def instance(topology: Path, config: Config, count: int) -> Instance:
+    """Lower ``count`` layers that share nothing, of 8 bits an element."""
     net, results = NetworkBuilder(topology.stem), []
     header, *rows = topology.read_text(encoding="utf-8").splitlines()
-    for number, row in enumerate(filter(lambda text: text.strip(" ,"), rows)):
+    rows = [row for row in rows if row.strip(" ,")][:count]
+    for number, row in enumerate(rows):
         name, *cells = (cell.strip() for cell in row.split(","))
         sizes = [int(cell) for cell in cells if cell]
         add = _convolution if "IFMAP" in header else _product
@@ -129,7 +133,7 @@ def _product(net: NetworkBuilder, name: str, sizes: list[int]) -> int:
     return net.linear(name, net.input(f"{name}.x", (m, k)), n, bias=False)
 
 
-def peer(file: str, config: Config, python: str | None) -> Figures:
+def peer(file: str, count: int, python: str | None) -> Figures:
     """Run SCALE-Sim, or return what was recorded."""
     name = f"scalesim-{Path(file).stem}"
     if python is None:
@@ -138,15 +142,17 @@ def peer(file: str, config: Config, python: str | None) -> Figures:
     gemm = ["gemm"] * ("IFMAP" not in topology.read_text(encoding="utf-8").splitlines()[0])
     with TemporaryDirectory() as scratch:
         path = Path(scratch, "machine.cfg")
-        path.write_text(config.text(), encoding="utf-8")
-        words = [python, str(ASK / "ask_scalesim.py"), str(topology), str(path), scratch, *gemm]
-        answer = ask(words)
+        path.write_text(SMALL.text(), encoding="utf-8")
+        words = [str(ASK / "ask_scalesim.py"), str(topology), str(path), scratch, str(count)]
+        answer = ask([python, *words, *gemm])
+    layers = answer.pop("layers")
     found = Recorded(
         version=answer.pop("version"),
-        command=" ".join(["ask/ask_scalesim.py", file, config.name, *gemm]),
+        command=" ".join(["ask/ask_scalesim.py", file, SMALL.name, str(count), *gemm]),
         date=today(),
         figures=answer,
-        instances={"": instance(topology, config)},
+        layers=layers,
+        instances={"": instance(topology, SMALL, count)},
     )
     return keep(name, found).shown
 
@@ -167,9 +173,9 @@ def ours(file: str, objective: str) -> Figures:
 def lines(python: str | None) -> list[BenchLine]:
     """List topologies, each by cycles and by bytes; SCALE-Sim is asked once."""
     found = []
-    for network, file, config in CASES:
-        of = f"{network}, {config.name}"
-        parts = {"peer": partial(peer, file, config, python), "": partial(ours, file, "time")}
+    for network, file, count in CASES:
+        of = f"{network}, {SMALL.name}"
+        parts = {"peer": partial(peer, file, count, python), "": partial(ours, file, "time")}
         found.append(BenchLine(("SCALE-Sim", of, "each layer by itself"), parts))
         parts = {"peer": partial(traffic, file), "": partial(ours, file, "traffic")}
         found.append(BenchLine(("SCALE-Sim", of, "bytes to and from DRAM"), parts))

@@ -76,7 +76,7 @@ def _read(path: Path) -> Any:
 
 def _of_cores(document: Any, path: Path, left_out: list[str]) -> Any:
     """Return the first core with an array, above the memories of the core that is off chip."""
-    cores = {number: _read(path.parent / name) for number, name in document["cores"].items()}
+    cores = {number: _read(_core(path, name)) for number, name in document["cores"].items()}
     off_chip = cores.pop(document["offchip_core_id"])
     arrays = [number for number, core in cores.items() if _is_array(core)]
     first = arrays[0]
@@ -90,6 +90,12 @@ def _of_cores(document: Any, path: Path, left_out: list[str]) -> Any:
     ]
     memories = {**cores[first]["memories"], **off_chip["memories"]}
     return {**cores[first], "memories": memories, "link": min(shared, default=None)}
+
+
+def _core(path: Path, name: str) -> Path:
+    """Return the file of a core: one that is named alone may be in a folder of cores."""
+    below = path.parent / "cores" / name
+    return below if Path(name).name == name and below.is_file() else path.parent / name
 
 
 def _is_array(core: Any) -> bool:

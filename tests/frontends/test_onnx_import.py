@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
+from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.training import training_graph
 
 from .figures import macs, moving, output_shapes, parameters
@@ -251,6 +253,21 @@ def test_local_functions_are_inlined(tmp_path: Path) -> None:
     made.functions.append(helper.make_function("custom", "Twice", ["a"], ["b"], body, opsets))
     graph = load_onnx(saved(tmp_path, made))
     assert moving(graph) == {"Exp": 1, "Tanh": 1}
+
+
+def test_local_functions_with_a_rule_are_operators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SPECS.added, "own.F", replace(lookup("Relu"), name="own.F"))
+    nodes = [make_node("F", ["x"], ["t"], domain="own"), make_node("G", ["t"], ["y"], domain="own")]
+    made = model(nodes, {"x": [2, 3]})
+    opsets = [helper.make_opsetid("", 17)]
+    for name in ("F", "G"):
+        body = [make_node("Exp", ["a"], ["t"]), make_node("Tanh", ["t"], ["b"])]
+        made.functions.append(helper.make_function("own", name, ["a"], ["b"], body, opsets))
+    made.opset_import.append(helper.make_opsetid("own", 1))
+    graph = load_onnx(saved(tmp_path, made))
+    assert moving(graph) == {"own.F": 1, "Exp": 1, "Tanh": 1}
 
 
 def _external(name: str, *shape: int) -> TensorProto:

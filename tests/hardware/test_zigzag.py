@@ -41,17 +41,19 @@ def test_figures_of_a_file() -> None:
     assert load_machine(str(TPU), {"spm": "4MiB"}).spm_bytes == 2**22
 
 
-def test_cores_of_stream(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("folder", "prefix"), [(".", "./"), ("cores", "")])
+def test_cores_of_stream(tmp_path: Path, folder: str, prefix: str) -> None:
     document = yaml.safe_load(TPU.read_text(encoding="utf-8"))
     dram = document["memories"].pop("dram")
     document["memories"]["sram_2MB"]["operands"] = ["I2", "O"]
     off = {"name": "off", "memories": {"dram": dram}}
     off["operational_array"] = {"dimensions": ["D1"], "sizes": [0, 0], "unit_energy": 0}
+    (tmp_path / folder).mkdir(exist_ok=True)
     for name, core in (("tpu", document), ("off", off)):
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(core, sort_keys=False))
+        (tmp_path / folder / f"{name}.yaml").write_text(yaml.safe_dump(core, sort_keys=False))
     top = {
         "name": "two",
-        "cores": {0: "./tpu.yaml", 1: "./tpu.yaml", 2: "./off.yaml"},
+        "cores": {k: f"{prefix}{name}.yaml" for k, name in enumerate(("tpu", "tpu", "off"))},
         "offchip_core_id": 2,
         "core_connectivity": [
             {"type": "link", "cores": [0, 1], "bandwidth": 8},

@@ -117,20 +117,34 @@ def test_resnet50_is_as_soma_has_it(batch: int) -> None:
     assert own == found.figures["computing"]
 
 
-def test_scale_sim_layers_take_its_cycles() -> None:
-    """What SCALE-Sim takes without stalls is one less a layer than the array of the machine."""
-    found = cases.load("scalesim-lenet5")
-    own = sum(each.modes[0].compute_cycles for each in found.instances[""].operations)
-    free = float(found.figures["alone"]) - float(found.figures["stalls"])
-    assert own == ceil(free) + len(found.instances[""].operations)
+@pytest.mark.parametrize("file", [file for _, file, _ in scalesim.CASES])
+def test_scale_sim_layers_take_its_cycles(file: str) -> None:
+    """What SCALE-Sim takes of a layer without stalls is one less than the array of the machine."""
+    found = cases.load(f"scalesim-{file.removesuffix('.csv')}")
+    own = {each.name: each.modes[0].compute_cycles for each in found.instances[""].operations}
+    assert {*own} == {*found.layers}
+    for name, layer in found.layers.items():
+        assert own[name] == ceil(layer["alone"] - layer["stalls"]) + 1, name
+    for key in ("figure", "alone", "stalls", "traffic_bytes"):
+        assert sum(layer[key] for layer in found.layers.values()) == found.figures[key]
 
 
-def test_parts_of_a_softmax_are_counted_once() -> None:
-    found = cases.load("stream-attention-1")
+@pytest.mark.parametrize("block", stream.BLOCKS)
+def test_every_cycle_of_stream_is_counted_once(block: str) -> None:
+    found = cases.load(f"stream-{block}")
     parts = sum(layer["cycles"] for layer in found.layers.values())
     for links, more in ((False, 0.0), (True, float(found.figures["linked"]))):
         costed = stream.costed(found, links)
         assert sum(each.modes[0].compute_cycles for each in costed.operations) == parts + more
+
+
+def test_an_operator_of_stream_is_one_operation() -> None:
+    found = cases.load("stream-swiglu-256-2048-8192")
+    assert {each.name for each in found.instances[""].operations} == {*found.layers}
+    tokens, channels, hidden = 256, 2048, 8192
+    products = [found.layers[f"Gemm_{name}"] for name in ("Left", "Right", "Down")]
+    units = 14 * 12
+    assert all(each["cycles"] >= tokens * channels * hidden / units for each in products)
 
 
 def test_deeploy_moves_no_less_than_each_layer_by_itself() -> None:
@@ -143,6 +157,6 @@ def test_deeploy_moves_no_less_than_each_layer_by_itself() -> None:
 
 
 def test_topologies_make_layers_that_share_nothing() -> None:
-    instance = scalesim.instance(scalesim.OWN / "lenet5.csv", scalesim.SMALL)
+    instance = scalesim.instance(scalesim.OWN / "lenet5.csv", scalesim.SMALL, 4)
     used = [t for each in instance.operations for t in each.tensors]
-    assert len(used) == len({*used}) == 3 * len(instance.operations)
+    assert len(used) == len({*used}) == 3 * len(instance.operations) == 12

@@ -4,8 +4,9 @@
 of each layer into FOLDER, and prints figures as JSON. NETWORK is an ONNX file, here or in ZigZag's
 package; MACHINE is a name there. Each layer is also evaluated below a DRAM without limits, which
 tells what it takes on chip. ``--residency FILE`` evaluates only, with the operands (``I``, ``O``)
-of each layer on chip that FILE lists: what ZigZag's model says of a schedule. Nothing of spmopt
-is imported here.
+of each layer on chip that FILE lists: what ZigZag's model says of a schedule. ``--limit`` is
+ZigZag's own bound on loops in an order, below which it merges some: its time grows as a factorial.
+Nothing of spmopt is imported here.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from zigzag.stages.exploit_data_locality_stages import SearchInterLayerDataLocal
 
 INPUTS = Path(zigzag.__file__).parent / "inputs"
 UNLIMITED = 1 << 20  # bits a cycle
+LIMIT = 6  # ZigZag's default
 
 
 def prepare(source: Path, target: Path) -> None:
@@ -58,7 +60,9 @@ def _is_read(graph: Any, value: Any) -> bool:
     return any(value.name in node.input for node in graph.node)
 
 
-def evaluate(folder: Path, machine: Path, mapping: Path, name: str, locality: bool) -> float:
+def evaluate(
+    folder: Path, machine: Path, mapping: Path, name: str, locality: bool, *, limit: int
+) -> float:
     """Return ZigZag's cycles for the network; its files of layers go to ``folder / name``."""
     _, cycles, _ = get_hardware_performance_zigzag(
         str(folder / "network.onnx"),
@@ -67,6 +71,7 @@ def evaluate(folder: Path, machine: Path, mapping: Path, name: str, locality: bo
         opt="latency",
         dump_folder=str(folder / name),
         exploit_data_locality=locality,
+        lpf_limit=limit,
         loma_show_progress_bar=False,
     )
     return float(cycles)
@@ -117,7 +122,9 @@ def main() -> None:
     parser.add_argument("machine")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--residency", type=Path)
+    parser.add_argument("--limit", type=int, default=LIMIT)
     asked = parser.parse_args()
+    limit = asked.limit
     logging.disable(logging.WARNING)
     folder = asked.folder
     machine = INPUTS / "hardware" / f"{asked.machine}.yaml"
@@ -127,17 +134,17 @@ def main() -> None:
     if asked.residency is not None:
         residency = json.loads(asked.residency.read_text())
         SearchInterLayerDataLocalityStage.update_top_mem_level = given(residency)
-        found["asked"] = evaluate(folder, machine, mapping, "asked", True)
+        found["asked"] = evaluate(folder, machine, mapping, "asked", True, limit=limit)
     else:
         source = Path(asked.network)
         source = source if source.exists() else INPUTS / "workload" / asked.network
         prepare(source, folder / "network.onnx")
         shutil.copy(machine, folder / machine.name)
-        found["alone"] = evaluate(folder, machine, mapping, "alone", False)
-        found["locality"] = evaluate(folder, machine, mapping, "locality", True)
+        found["alone"] = evaluate(folder, machine, mapping, "alone", False, limit=limit)
+        found["locality"] = evaluate(folder, machine, mapping, "locality", True, limit=limit)
         found["seconds"] = monotonic() - begun
         wide = unlimited(machine, folder / "unlimited.yaml")
-        evaluate(folder, wide, mapping, "unlimited", False)
+        evaluate(folder, wide, mapping, "unlimited", False, limit=limit)
         found["layers"] = layers(folder / "unlimited")
     found["version"] = f"ZigZag {version('zigzag-dse')}"
     sys.stdout.write(f"\n{json.dumps(found)}\n")

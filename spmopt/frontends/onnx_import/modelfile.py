@@ -12,6 +12,7 @@ from onnx import inliner
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.topology import subgraphs
 from spmopt.frontends.onnx_import.wire import MOST_KEPT, without_weights
+from spmopt.graph.operators import SPECS
 
 NODES = 200_000
 """Most nodes of a model, local functions and loops written out: they take about 2 GB."""
@@ -53,7 +54,10 @@ def read_model(path: str | Path) -> onnx.ModelProto:
 
 
 def _inlined(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
-    """Return the model without local functions, if that is not too large."""
+    """Return the model without local functions, if that is not too large.
+
+    One that a user gave a rule stays an operator.
+    """
     try:
         count = _count(model.graph.node, _Functions(model))
     except RecursionError:
@@ -66,17 +70,24 @@ def _inlined(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
     if not model.functions:
         return model
     try:
-        return inliner.inline_local_functions(model)
+        kept = [(each.domain, each.name) for each in model.functions if _has_rule(each)]
+        return inliner.inline_selected_functions(model, kept, exclude=True)
     except (RuntimeError, ValueError, DecodeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{file}: its local functions cannot be written out ({reason})") from None
+
+
+def _has_rule(function: onnx.FunctionProto) -> bool:
+    return f"{function.domain}.{function.name}" in SPECS.added
 
 
 class _Functions:
     """Sizes of local functions by what they are called, each worked out once."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        self._nodes = {(each.domain, each.name): each.node for each in model.functions}
+        self._nodes = {
+            (each.domain, each.name): each.node for each in model.functions if not _has_rule(each)
+        }
         self._sizes: dict[tuple[str, str], int | None] = {}
 
     def size(self, node: onnx.NodeProto) -> int:

@@ -367,7 +367,8 @@ def _exact(case: LayerCase) -> tuple[LayerCase, tuple[str, ...]]:
     least = "the least of any order" if found.optimal else f"any order at least {found.bound_tiles}"
     note = (
         f"of equal tiles the order found moves {found.traffic_tiles} in an SPM of "
-        f"{spm_tiles}{part}, {least} under optimal residency"
+        f"{spm_tiles}{part}, {least} with the three tiles of each product resident, "
+        "under optimal residency"
     )
     if case.entry.kind is not Kind.FORMULATION:  # other replacements keep other tiles
         note += f"; under {case.entry.name} another order may move less"

@@ -135,7 +135,8 @@ def test_optimal_is_never_worse_and_says_what_is_proved() -> None:
     assert order is None or sorted(order) == list(range(2 * 2 * 3 * 2))
     (note,) = rows["optimal"].notes
     assert note.endswith(
-        "the least of any order under optimal residency; under belady another order may move less"
+        "the least of any order with the three tiles of each product resident, under optimal "
+        "residency; under belady another order may move less"
     )
 
 
@@ -160,7 +161,7 @@ def test_optimal_claims_nothing_under_another_replacement() -> None:
     tiles = least.cost.traffic_bytes // (2 * 2 * 4)
     assert least.notes[0] == (
         f"of equal tiles the order found moves {tiles} in an SPM of 6, the least of any order "
-        "under optimal residency"
+        "with the three tiles of each product resident, under optimal residency"
     )
 
 

@@ -102,13 +102,13 @@ class ShadowPrices:
         proved = bound(instance, certificate) if proved is None else proved
         unit = 2**certificate.bits
         weight, beta = certificate.objective.cycle, instance.machine.bytes_per_cycle
-        channel = _channel(instance, certificate)
+        channel, held = _channel(instance, certificate), _held(certificate)
         share = float(beta / (weight * unit)) if weight else 0.0
         return cls(
             bound=proved,
-            per_spm_byte=Fraction(sum(certificate.spm.tolist()), unit),
+            per_spm_byte=Fraction(sum(held.tolist()), unit),
             per_byte_per_s=_bandwidth(instance, certificate, proved),
-            spm_price=np.ldexp(certificate.spm.astype(np.float64), -certificate.bits),
+            spm_price=np.ldexp(held.astype(np.float64), -certificate.bits),
             channel_price=channel.astype(np.float64) * share,
             certificate=certificate,
             page_bytes=instance.machine.page_bytes,
@@ -145,7 +145,7 @@ class ShadowPrices:
     def stretches(self) -> list[Stretch]:
         """Find where the scratchpad has a price that counts, dearest first."""
         counted = self.counted
-        price = np.where(counted, self.certificate.spm, 0)
+        price = np.where(counted, _held(self.certificate), 0)
         priced = np.concatenate(([0], counted, [0])).astype(np.int64)
         begins, ends = np.flatnonzero(np.diff(priced) > 0), np.flatnonzero(np.diff(priced) < 0)
         upto = [0]
@@ -166,6 +166,12 @@ def held_by_banks(machine: Machine) -> bool:
     """Whether the channel is as fast as the banks of the scratchpad allow: no DRAM quickens it."""
     rates = None if machine.memory is None else machine.memory.rates
     return rates is not None and min(rates) <= machine.dram_bytes_per_s
+
+
+def _held(certificate: Certificate) -> Ints:
+    """Return (n,) prices of a byte held in each step; of the replay, at both of its instants."""
+    at_start = certificate.spm_at_start
+    return certificate.spm if at_start is None else certificate.spm + at_start
 
 
 def _channel(instance: Instance, certificate: Certificate) -> Ints:

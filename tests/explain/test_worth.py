@@ -133,6 +133,23 @@ def test_the_line_along_the_capacity_is_what_the_prices_prove() -> None:
             assert bound(with_pages(instance, pages), worth.certificate) == line
 
 
+def test_prices_at_starts_count_on_the_line_along_the_capacity() -> None:
+    """Of the replay, which prices a byte held at the start of an operation and at its end."""
+    at_starts = False
+    for instance, worth in priced_cases():
+        proof, steps = worth.certificate, replace(worth.certificate.objective, replayed=True)
+        half = proof.spm // 2
+        both = replace(proof, objective=steps, spm=proof.spm - half, spm_at_start=half)
+        found = ShadowPrices.of(instance, both)
+        assert found.bound == bound(instance, both)
+        line = found.bound - instance.machine.page_bytes * found.per_spm_byte
+        assert bound(with_pages(instance, 1), both) == line
+        assert found.spm_price == pytest.approx(worth.spm_price)
+        assert sum(stretch.per_byte for stretch in found.stretches()) <= found.per_spm_byte
+        at_starts = at_starts or bool(half.any())
+    assert at_starts
+
+
 def test_no_better_bound_is_below_the_line_and_next_to_it_is_the_best() -> None:
     steep = 0
     for instance, worth in priced_cases():

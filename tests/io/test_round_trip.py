@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import SystolicArray
+from spmopt.core.objective import REPLAY
 from spmopt.core.order import same_order
 from spmopt.core.result import KEPT_WHOLE, Certificate, Charges, Result, Status
 from spmopt.io.files import (
@@ -67,6 +68,10 @@ def equal(one: Certificate | None, other: Certificate | None) -> bool:
     if any(getattr(one, name) != getattr(other, name) for name in alike):
         return False
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    if (one.spm_at_start is None) != (other.spm_at_start is None):
+        return False
+    if one.spm_at_start is not None:
+        pairs.append((one.spm_at_start, other.spm_at_start))
     if one.charges is None or other.charges is None:
         same = one.charges is other.charges
     else:
@@ -95,6 +100,31 @@ def test_a_certified_bound_of_a_class_is_lossless(tmp_path: Path) -> None:
     plain = json.loads((tmp_path / "plain.json").read_text())
     assert "certificate" not in plain["class_bound"]
     assert not {"holds_for", "charges"} & plain["certificate"].keys()
+
+
+@pytest.mark.parametrize("price", [0, 1 << 40])
+def test_prices_at_starts_are_lossless(tmp_path: Path, price: int) -> None:
+    before, path = stored(random_instance(0)), tmp_path / "r.json"
+    assert before.result.certificate is not None
+    start = np.full_like(before.result.certificate.spm, price)
+    proof = replace(before.result.certificate, objective=REPLAY, spm_at_start=start)
+    write_result(path, replace(before, result=replace(before.result, certificate=proof)))
+    after = read_result(path).result.certificate
+    assert equal(after, proof)
+    assert not equal(after, replace(proof, spm_at_start=None))
+    document = json.loads(path.read_text())
+    # Files without them, as all that are older, have none; and none are written then.
+    del document["certificate"]["spm_at_start"]
+    path.write_text(json.dumps(document))
+    older = read_result(path)
+    assert equal(older.result.certificate, replace(proof, spm_at_start=None))
+    write_result(path, older)
+    assert json.loads(path.read_text()) == document
+    for wrong in ("1", [0.5], [True], {"at": 1}):
+        document["certificate"]["spm_at_start"] = wrong
+        path.write_text(json.dumps(document))
+        with pytest.raises(InputError, match="spm_at_start"):
+            read_result(path)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -6,9 +6,11 @@ residency and stores are tried; what they need and cost is read off R2 to R7.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import floor
+from typing import Self
 
 from spmopt.core.instance import Instance
 from spmopt.core.result import KEPT_WHOLE, Certificate
@@ -70,7 +72,7 @@ def _cheapest(instance: Instance, line: Timeline, certificate: Certificate, tens
                 if duty == STAYS and not resident:
                     continue
                 for store in (False, True):
-                    here = _Byte(instance, line, certificate, step, access)
+                    here = _byte(instance, line, certificate, step, access)
                     found = here.move((was, valid_before), resident, store, live)
                     if found is None:
                         continue
@@ -119,30 +121,55 @@ def _most_charged(instance: Instance, step: int, charges: dict[tuple[int, int], 
     return most
 
 
-class _Byte:
-    """One byte in one step."""
+def _byte(
+    instance: Instance, line: Timeline, certificate: Certificate, step: int, access: int
+) -> Byte:
+    objective, scale = certificate.objective, 2**certificate.bits
+    inward, outward = int(certificate.dram_in[step]), int(certificate.dram_out[step])
+    rest = floor(_rho(instance, certificate, step) / instance.machine.bytes_per_cycle)
+    firm = rest + (inward + outward if instance.machine.duplex else inward)
+    byte = Byte.used(line, access, load=0, store=0, hold=int(certificate.spm[step]))
+    # R6: only loads of stationary operands and stores of stationary results are firm.
+    loads_firm, stores_firm = byte.stationary and byte.reads, byte.stationary and byte.writes
+    streams = bool(certificate.holds_for) and access >= 0
+    if streams:
+        streams = not _may_be_whole(instance, step, int(line.tensor[access]))
+    return replace(
+        byte,
+        load=(firm if loads_firm else inward) + floor(objective.dram_in_byte * scale),
+        store=(firm if stores_firm else outward) + floor(objective.dram_out_byte * scale),
+        streams=streams,
+    )
 
-    def __init__(
-        self, instance: Instance, line: Timeline, certificate: Certificate, step: int, access: int
-    ) -> None:
-        objective, scale = certificate.objective, 2**certificate.bits
-        inward, outward = int(certificate.dram_in[step]), int(certificate.dram_out[step])
-        rest = floor(_rho(instance, certificate, step) / instance.machine.bytes_per_cycle)
-        firm = rest + (inward + outward if instance.machine.duplex else inward)
+
+@dataclass(frozen=True, kw_only=True)
+class Byte:
+    """One byte in one step: how the step uses it, and what it pays there."""
+
+    reads: bool
+    writes: bool
+    stationary: bool
+    passes: int
+    needed_after: bool
+    load: int
+    store: int
+    hold: int
+    streams: bool = False
+
+    @classmethod
+    def used(cls, line: Timeline, access: int, *, load: int, store: int, hold: int) -> Self:
+        """As an access uses it; -1 for none."""
         kind = int(line.kind[access]) if access >= 0 else -1
-        self.reads = kind in (Access.READ, Access.UPDATE)
-        self.writes = kind in (Access.WRITE, Access.UPDATE)
-        self.stationary = access >= 0 and bool(line.stationary[access])
-        self.passes = int(line.passes[access]) if access >= 0 else 0
-        self.needed_after = access >= 0 and bool(line.live_after[access])
-        # R6: only loads of stationary operands and stores of stationary results are firm.
-        loads_firm, stores_firm = self.stationary and self.reads, self.stationary and self.writes
-        self.load = (firm if loads_firm else inward) + floor(objective.dram_in_byte * scale)
-        self.store = (firm if stores_firm else outward) + floor(objective.dram_out_byte * scale)
-        self.hold = int(certificate.spm[step])
-        self.streams = bool(certificate.holds_for) and access >= 0
-        if self.streams:
-            self.streams = not _may_be_whole(instance, step, int(line.tensor[access]))
+        return cls(
+            reads=kind in (Access.READ, Access.UPDATE),
+            writes=kind in (Access.WRITE, Access.UPDATE),
+            stationary=access >= 0 and bool(line.stationary[access]),
+            passes=int(line.passes[access]) if access >= 0 else 0,
+            needed_after=access >= 0 and bool(line.live_after[access]),
+            load=load,
+            store=store,
+            hold=hold,
+        )
 
     def move(
         self, before: tuple[bool, bool], resident: bool, store: bool, live: bool

@@ -10,13 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.residency import fluid
+from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
-from spmopt.verifier import bound, verify
+from spmopt.core.schedule import Command, Schedule
+from spmopt.core.scheduler import Request
+from spmopt.verifier import Replay, bound, verify
+from tests.strategies import random_instance
 from tests.tiny import Op, tiny
-from tests.verifier.random_plans import random_schedule
+from tests.verifier.naive_replay_bound import naive_replay_bound
+from tests.verifier.random_plans import random_plan, random_schedule, scatter
 from tests.verifier.test_bound import random_prices
 
 MIXED = replace(REPLAY, name="mixed", dram_in_byte=Fraction(1, 3), dram_out_byte=Fraction(2, 7))
@@ -47,6 +54,115 @@ def test_no_legal_schedule_replays_in_less(seed: int, duplex: bool, mixed: bool)
     for _ in range(4):
         certificate = random_certificate(instance, generator, objective)
         assert bound(instance, certificate) <= totals.value(objective)
+
+
+def bypassed(instance: Instance, generator: np.random.Generator) -> Instance:
+    """Some tensors that need not be resident bypass the scratchpad, on one channel."""
+    if instance.machine.duplex:
+        return instance
+    fixed = {
+        tensor
+        for operation in instance.operations
+        for mode in operation.modes
+        for tensor, operand in zip(operation.tensors, mode.operands, strict=True)
+        if operand.stationary
+    }
+    tensors = tuple(
+        replace(tensor, kind=TensorKind.STATE)
+        if index not in fixed and generator.random() < 0.3
+        else tensor
+        for index, tensor in enumerate(instance.tensors)
+    )
+    machine = replace(instance.machine, bypass=(TensorKind.STATE,))
+    return replace(instance, tensors=tensors, machine=machine)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), bypass=st.booleans(), mixed=st.booleans())
+def test_equals_the_naive_bound(seed: int, bypass: bool, mixed: bool) -> None:
+    features = {"max_operations": 6, "max_modes": 2, "duplex": True, "setup": True}
+    generator = np.random.default_rng(seed)
+    instance = random_instance(seed, **features)
+    instance = bypassed(instance, generator) if bypass else instance
+    order = random_plan(random_instance(seed, **features), generator, free_order=True).steps
+    certificate = random_certificate(
+        reordered(instance, order.operation), generator, MIXED if mixed else REPLAY
+    )
+    if seed % 2:
+        certificate = replace(certificate, order=order.operation)
+    for each in (certificate, replace(certificate, spm_at_start=None)):
+        assert bound(instance, each) == naive_replay_bound(instance, each)
+
+
+def test_the_best_prices_prove_what_good_schedules_take() -> None:
+    """Pages of a byte and nothing to round: so the best of some random schedules is often exact."""
+    exact = 0
+    features = {"page_bytes": 1, "max_tensor_pages": 4, "whole_cycles": True, "duplex": True}
+    for seed in range(12):
+        instance = random_instance(seed, max_tensors=3, **features)
+        generator, request = np.random.default_rng(seed), Request(objective=REPLAY, threads=1)
+        certificate = fluid.schedule(instance, request).certificate
+        assert certificate is not None
+        proved, best = bound(instance, certificate), 10**9
+        for _ in range(16):
+            plan = assemble(instance, random_plan(instance, generator, free_order=False))
+            totals = verify(instance, scatter(instance, plan, generator)).totals
+            assert totals is not None
+            best = min(best, totals.replay_cycles)
+        assert proved <= best
+        exact += float(best - proved) <= 1e-6 * best
+    assert exact >= 4
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_page_is_of_one_tensor_at_a_time(seed: int) -> None:
+    """From when a load begins to fill it, or who overwrites it starts, to the last use or store."""
+    instance, schedule = random_schedule(
+        seed,
+        max_operations=8,
+        max_tensors=6,
+        max_modes=2,
+        duplex=True,
+        setup=seed % 3 == 0,
+        page_bytes=1 + 3 * (seed % 2),
+    )
+    run = verify(instance, schedule).replay
+    assert run is not None
+    owned = dict[int, list[tuple[int, int, int]]]()
+    for address, *times in owners(instance, schedule, run):
+        owned.setdefault(address, []).append((times[0], times[1], times[2]))
+    for spans in owned.values():
+        until = 0
+        for _, start, stop in sorted(spans):
+            assert start >= until
+            until = max(until, stop)
+
+
+def owners(instance: Instance, schedule: Schedule, run: Replay) -> list[tuple[int, int, int, int]]:
+    """Address, first step, and the cycles from and until which one tensor or scratch owns it."""
+    table, commands, found = schedule.placements, schedule.commands, []
+    moves = np.isin(commands.kind, (Command.LOAD, Command.STORE))
+    page = instance.machine.page_bytes
+    for row in range(len(table)):
+        tensor, first = int(table.tensor[row]), int(table.begin[row])
+        last = int(table.end[row])
+        used = [
+            step
+            for step in range(first, last)
+            if tensor < 0
+            or tensor in instance.operations[int(schedule.steps.operation[step])].tensors
+        ]
+        mine = moves & (commands.tensor == tensor) & (first <= commands.step)
+        mine &= commands.step < last
+        for offset in range(int(table.pages[row])):
+            begin = page * (int(table.tensor_page[row]) + offset)
+            here = mine & (commands.begin < begin + page) & (commands.end > begin)
+            loaded = run.command_start[here & (commands.kind == Command.LOAD)]
+            start = int(loaded.min()) if loaded.size else int(run.operation_start[first])
+            stop = max([0, *run.command_end[here].tolist(), *run.operation_end[used].tolist()])
+            found.append((int(table.spm_page[row]) + offset, first, start, stop))
+    return found
 
 
 def swap(spm: int = 8) -> Instance:

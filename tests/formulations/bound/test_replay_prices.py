@@ -1,0 +1,36 @@
+"""The search for prices of the replay: near what a linear program finds, and no more than steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from formulations.residency import fluid
+from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.scheduler import Request
+from spmopt.verifier import bound
+from tests.instances import golden
+
+ROUNDING = 1e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "optimum"), [("mlp", 2, 4508), ("lstm", 1, 11540), ("residual", 2, 8640)]
+)
+def test_close_to_the_optimum(name: str, part: int, optimum: int) -> None:
+    """``optimum`` is that of the dual, found by a linear program over all paths."""
+    instance = golden.instance(name)
+    machine = instance.machine
+    pages = machine.spm_pages // part
+    instance = replace(instance, machine=replace(machine, spm_bytes=pages * machine.page_bytes))
+    found = []
+    for objective in (REPLAY, MAKESPAN):
+        request = Request(objective=objective, tolerance=1e-6, threads=1)
+        certificate = fluid.schedule(instance, request).certificate
+        assert certificate is not None
+        found.append(float(bound(instance, certificate)))
+    replayed, steps = found
+    assert 0.99 * optimum <= replayed <= optimum * (1 + ROUNDING)
+    # What steps allow the replay does too; of these three it gains nothing from what it allows.
+    assert steps == pytest.approx(optimum, rel=1e-4)

@@ -1,0 +1,127 @@
+"""The bound on the replay again, byte by byte, from what section 5 of PROBLEM.md says of instants.
+
+A byte is held or not before each operation starts, when it starts, when it ends, and after the
+last; it is valid in DRAM or not. All ways are tried, by what rules R2 to R7 ask for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from spmopt.core.bypass import without_bypass
+from spmopt.core.instance import Instance
+from spmopt.core.order import reordered
+from spmopt.core.result import Certificate
+from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+from tests.verifier.naive_bound import Byte
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """A part of the time, and the instant that ends it: prices of a byte moved, and held then."""
+
+    step: int
+    kinds: tuple[Access, ...]
+    load: int
+    store: int
+    hold: int
+
+
+def naive_replay_bound(instance: Instance, certificate: Certificate) -> Fraction:
+    """Equal to ``spmopt.verifier.bound`` of the replay."""
+    if certificate.order is not None:
+        instance = reordered(instance, certificate.order)
+    left = without_bypass(instance)
+    instance, objective = left.instance, certificate.objective
+    line, machine, scale = relaxed_timeline(instance), instance.machine, 2**certificate.bits
+    parts, total = _parts(instance, certificate), 0
+    for tensor, record in enumerate(instance.tensors):
+        total += record.size_bytes * _cheapest(instance, line, certificate, parts, tensor)
+    for step in range(line.steps):
+        price = int(certificate.dram_in[step])
+        price += int(certificate.dram_out[step]) if machine.duplex else 0
+        hidden = floor(objective.cycle * scale - machine.bytes_per_cycle * price)
+        total += hidden * int(line.compute_cycles[step])
+        pages = machine.spm_pages - -(-int(line.scratch_bytes[step]) // machine.page_bytes)
+        held = sum(part.hold for part in parts if part.step == step)
+        total -= held * pages * machine.page_bytes
+    modes = [operation.modes for operation in instance.operations]
+    fixed = objective.of_modes(
+        sum(min(mode.spm_read_bytes for mode in each) for each in modes),
+        sum(min(mode.spm_write_bytes for mode in each) for each in modes),
+        sum(min(mode.macs for mode in each) for each in modes),
+        sum(min(mode.own_picojoules for mode in each) for each in modes),
+    )
+    return Fraction(total, scale) + fixed + left.streams.value(objective)
+
+
+def _bare(instance: Instance, certificate: Certificate) -> tuple[int, int]:
+    """What a byte costs, in and out, that nothing hides."""
+    objective, scale = certificate.objective, 2**certificate.bits
+    time = floor(objective.cycle * scale / instance.machine.bytes_per_cycle)
+    return (
+        time + floor(objective.dram_in_byte * scale),
+        time + floor(objective.dram_out_byte * scale),
+    )
+
+
+def _parts(instance: Instance, certificate: Certificate) -> list[_Part]:
+    """All of the time, part after part."""
+    objective, scale = certificate.objective, 2**certificate.bits
+    bare_in, bare_out = _bare(instance, certificate)
+    in_byte = floor(objective.dram_in_byte * scale)
+    out_byte = floor(objective.dram_out_byte * scale)
+    reads, found = (Access.READ, Access.UPDATE), list[_Part]()
+    for step in range(len(instance.operations)):
+        load = int(certificate.dram_in[step]) + in_byte
+        store = int(certificate.dram_out[step]) + out_byte
+        moved = {"load": load, "store": store}
+        duplex = instance.machine.duplex
+        idle = moved if duplex else {"load": bare_in, "store": bare_out}
+        at_start = 0 if certificate.spm_at_start is None else int(certificate.spm_at_start[step])
+        at_end = int(certificate.spm[step])
+        found += [
+            _Part(step=step, kinds=(), hold=0, **idle),
+            _Part(step=step, kinds=(Access.WRITE,), hold=at_start, **moved),
+            _Part(step=step, kinds=reads, hold=at_end, **moved),
+        ]
+    load = in_byte if instance.machine.duplex else bare_in
+    return [*found, _Part(step=-1, kinds=(), hold=0, load=load, store=bare_out)]
+
+
+def _cheapest(
+    instance: Instance, line: Timeline, certificate: Certificate, parts: list[_Part], tensor: int
+) -> int:
+    """Least cost of one byte from the first part to the last; by (held, valid in DRAM)."""
+    rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
+    live = bool(line.live_before[tensor])
+    bare_in, bare_out = _bare(instance, certificate)
+    costs = {(False, bool(line.in_dram[tensor])): 0}
+    for part in parts:
+        access = rows.get(part.step, -1)
+        if access >= 0 and Access(int(line.kind[access])) not in part.kinds:
+            access = -1
+        firm = access >= 0 and bool(line.stationary[access])
+        kind = int(line.kind[access]) if firm else -1
+        byte = Byte.used(
+            line,
+            access,
+            # Nothing hides what is stationary, whichever instant stands for its moving.
+            load=bare_in if firm and kind != Access.WRITE else part.load,
+            store=bare_out if firm and kind != Access.READ else part.store,
+            hold=part.hold,
+        )
+        after = dict[tuple[bool, bool], int]()
+        for before, cost in costs.items():
+            for held, store in ((False, False), (True, False), (True, True)):
+                move = byte.move(before, held, store, live)
+                if move is not None:
+                    valid, paid = move
+                    known = after.get((held, valid), cost + paid)
+                    after[held, valid] = min(known, cost + paid)
+        costs = after
+        live = bool(line.live_after[access]) if access >= 0 else live
+    keep = bool(line.keep[tensor])
+    return min(cost for (_, valid), cost in costs.items() if valid or not keep)

@@ -120,9 +120,7 @@ class ShadowPrices:
     ) -> Self | None:
         """Evaluate the prices of a result; None without a certificate for its order."""
         certificate = result.certificate
-        if certificate is None or certificate.objective.replayed:  # whose prices are of instants
-            return None
-        if not same_order(certificate.order, result.order):
+        if certificate is None or not same_order(certificate.order, result.order):
             return None
         return cls.of(instance, certificate, proved)
 

@@ -93,7 +93,7 @@ def orders(
 ) -> tuple[Order, ...]:
     """Orders for which bounds are needed: those that the policies take, the relaxation's own.
 
-    Of the replay there are none, for prices of steps prove nothing about it.
+    Of the replay there are none yet: cuts and lines are of prices of steps.
     """
     feasible = [size for size in section.capacities if size not in section.infeasible]
     if feasible and search.request(section.instance(feasible[0])).objective.replayed:

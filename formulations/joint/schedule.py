@@ -91,7 +91,7 @@ def search(
 
 _MOST_USES = 300
 _TOO_LARGE = (
-    "not searched, for {} uses of tensors are more than {}: this is the best schedule of others"
+    "{} uses of tensors are more than the {} that CP-SAT is asked about: orders were searched only"
 )
 
 

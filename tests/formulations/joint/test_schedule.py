@@ -18,12 +18,14 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.moved_whole import moved_whole
 from spmopt.core.objective import MAKESPAN, REPLAY
-from spmopt.core.result import Certificate, Result, Status
+from spmopt.core.order import same_order
+from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, find
 from spmopt.solving import compare, solve
 from spmopt.verifier import bound
+from spmopt.verifier.any_order import any_order_bound
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import small, solved
 from tests.instances.golden import instance as golden
@@ -42,12 +44,15 @@ def test_optimum_and_bound(seed: int) -> None:
     best, start = solved(instance).cycles, min(map(exact, starts))
     assert best == least_replay(instance)
     assert result.totals is not None
-    assert exact(result) == result.totals.replay_cycles == min(best, start)
-    assert (result.class_bound is not None) == (best <= start)  # else of parts of tensors
+    # Parts of tensors in another order may be better than all of the class, and all starts.
+    assert exact(result) == result.totals.replay_cycles <= min(Fraction(best), start)
+    assert (result.class_bound is not None) == (best <= exact(result))
     assert result.class_bound is None or result.class_bound.value == best
     assert least_cycles(analyze(instance)) <= best
-    assert result.certificate is None
-    assert result.status is Status.FEASIBLE  # no certificate, so never called optimal
+    assert result.certificate is not None  # of the order that its schedule has
+    assert bound(instance, result.certificate) == result.bound
+    assert same_order(result.certificate.order, result.order)
+    assert any_order_bound(instance, REPLAY) <= exact(result)
 
 
 def test_beats_the_policies_in_replay() -> None:
@@ -61,10 +66,10 @@ def test_beats_the_policies_in_replay() -> None:
 def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
     *others, joint = _beside_all_policies(name)
     best, of_class = min(map(exact, others)), solved(golden(name)).cycles
-    assert exact(joint) == best < of_class
+    assert exact(joint) <= best < of_class
     assert joint.class_bound is None  # the schedule is of another class
     assert joint.class_gap is None
-    said, origin = joint.notes
+    said, origin = joint.notes[:2]
     assert said.startswith(f"at least {of_class} cycles for the replay of whole tensors")
     assert origin.startswith("nothing better found than ")
     assert joint.schedule is not None
@@ -74,7 +79,7 @@ def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
 @pytest.mark.parametrize("seed", range(500, 512))
 def test_never_worse_than_what_it_starts_from(seed: int) -> None:
     instance = random_instance(seed, max_operations=8, max_tensors=6, setup=True)
-    request = replace(ASKED, time_limit_s=2)
+    request = replace(ASKED, time_limit_s=6)
     *others, joint = compare(instance, [*find("joint").starts, "joint"], request)
     assert exact(joint) <= min(map(exact, others))
     assert exact(solve(instance, "joint", request)) <= min(map(exact, others))  # runs them itself
@@ -134,7 +139,7 @@ def test_no_time_leaves_the_policy() -> None:
 def test_no_time_and_a_policy_of_the_class() -> None:
     fits = tiny({"x": (8, "in")}, [Op(reads="x"), Op(reads="x")], spm=8)
     joint = solve(fits, "joint", _in(0.0))
-    assert joint.notes[-1].startswith("nothing better found than ")
+    assert any(note.startswith("nothing better found than ") for note in joint.notes)
     assert joint.class_bound is not None
     assert joint.class_bound.value == least_cycles(analyze(fits)) == 8 == exact(joint)
 
@@ -142,13 +147,6 @@ def test_no_time_and_a_policy_of_the_class() -> None:
 def test_only_the_replay_is_minimized() -> None:
     with pytest.raises(InputError, match="no objective time; use replay"):
         solve(READS, "joint", Request(objective=MAKESPAN))
-
-
-def test_prices_prove_nothing_about_the_replay() -> None:
-    free = np.zeros(2, np.int64)
-    certificate = Certificate(objective=REPLAY, bits=0, spm=free, dram_in=free, dram_out=free)
-    with pytest.raises(InputError, match="nothing about the replay"):
-        bound(READS, certificate)
 
 
 def test_more_scratch_than_there_is() -> None:
@@ -180,7 +178,7 @@ def test_more_uses_than_are_searched() -> None:
     assert policy.value is not None
     assert joint.value <= policy.value
     note, origin = joint.notes
-    assert note.startswith("not searched, for 301 uses of tensors are more than 300: ")
+    assert note.startswith("301 uses of tensors are more than the 300 that CP-SAT is asked about")
     assert origin.startswith("nothing better found than ")
 
 

@@ -16,8 +16,8 @@ from spmopt.core.timeline import Access, timeline
 from spmopt.verifier import require_legal, verify
 from tests.banked import banked
 from tests.banks_by_hand import instance, moving
+from tests.verifier.random_banks import shuffled
 from tests.verifier.random_plans import random_plan
-from tests.verifier.test_banks import shuffled
 
 SECOND_NS = 1e9
 """A cycle of these instances."""

@@ -22,6 +22,8 @@ from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
 _LAYOUTS = 64
+_CHOICES = 400_000
+"""Layouts of a tensor, and choices of it in a step, that are tried at most, about."""
 _GRAINS = (4, 3, 2, 1)
 """A page is cut into so many parts, where it can be and time has a price: units of stores."""
 
@@ -49,8 +51,9 @@ class Layouts:
         page, banks = machine.page_bytes, len(machine.banks)
         pages = -(-size // page)
         self.banks = _layouts(pages, banks)
-        part = page if by_page else page // next(each for each in _GRAINS if page % each == 0)
-        self.part = part
+        grains = [1] if by_page else [each for each in _GRAINS if page % each == 0]
+        few = [each for each in grains if (len(self.banks) * pages * each) ** 2 <= 2 * _CHOICES]
+        self.part = part = page // (few or [1])[0]
         self.levels = np.minimum(np.arange(-(-size // part) + 1) * part, size)
         table = np.full((len(self.banks), pages), -1)
         for number, chosen in enumerate(self.banks):
@@ -73,18 +76,24 @@ class Layouts:
 
 
 def _layouts(pages: int, banks: int) -> list[tuple[int, ...]]:
-    """List all layouts, or where they are many those of at most two runs of pages."""
+    """List all layouts, or where they are many those of two runs of pages, or of two halves."""
     if sum(banks**resident for resident in range(pages + 1)) <= _LAYOUTS:
         return [
             chosen
             for resident in range(pages + 1)
             for chosen in product(range(banks), repeat=resident)
         ]
+    runs = _runs(pages, banks, halves=False)
+    return runs if len(runs) <= _LAYOUTS else _runs(pages, banks, halves=True)
+
+
+def _runs(pages: int, banks: int, *, halves: bool) -> list[tuple[int, ...]]:
+    """List layouts of one or two runs; ``halves``: of the same length, but for a page."""
     found: dict[tuple[int, ...], None] = {(): None}
     for resident in range(1, pages + 1):
-        for one, other in product(range(banks), repeat=2):
-            for cut in range(1, resident + 1):
-                found.setdefault((one,) * cut + (other,) * (resident - cut))
+        cuts = [resident, -(-resident // 2)] if halves else range(1, resident + 1)
+        for one, other, cut in product(range(banks), range(banks), cuts):
+            found.setdefault((one,) * cut + (other,) * (resident - cut))
     return list(found)
 
 
@@ -119,7 +128,7 @@ class Choices:
     after: Ints
     price: Floats
 
-    def take(self, which: Bools) -> Choices:
+    def take(self, which: Ints) -> Choices:
         """Return some of them."""
         return Choices(**{name: column[which] for name, column in vars(self).items()})
 

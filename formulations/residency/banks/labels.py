@@ -30,7 +30,9 @@ from spmopt.core.timeline import timeline
 _MOST_PAGES = 8
 _MOST_CELLS = 400
 """Pages of a tensor, and tensors times steps, up to which it is worth trying."""
-_LABELS, _ROWS = 10_000, 100_000
+_LABELS, _ROWS, _TRIED = 5_000, 30_000, 120_000
+"""Labels kept after a step; rows kept, and tried, for each tensor in a step."""
+_HALVINGS = 30
 _ROUNDED = 1e-9
 _SCRATCH = -1
 
@@ -153,10 +155,8 @@ class _LabelSearch:
         total = np.zeros((label.size, _width(room.size)))
         picked = np.zeros((label.size, 0), np.int64)
         for tensor, table in enumerate(self._tables):
-            row, choice = table.after(step, mode, labels.states[label, tensor])
+            row, choice = table.after(step, mode, labels.states[label, tensor], slack)
             slack_now = slack[row] - table.more[step][mode][choice]
-            good = np.flatnonzero(slack_now >= 0)
-            row, choice, slack_now = row[good], choice[good], slack_now[good]
             now = total[row] + table.columns[step][mode][choice]
             used = now[:, : room.size]
             good = np.flatnonzero((used <= room).all(axis=1) & (used.sum(axis=1) <= left))
@@ -230,7 +230,7 @@ class _LabelSearch:
 
 
 class _Table:
-    """Choices of a tensor by step and mode, sorted by state; states that can be reached.
+    """Choices of a tensor by step and mode, sorted by state, then by ``more``; states.
 
     Attributes
     ----------
@@ -266,6 +266,7 @@ class _Table:
     def prune(self, gap: float) -> None:
         """Drop choices on no path that costs less than ``gap`` more than the cheapest."""
         behind = np.zeros(1)
+        self._span = 2.0 * gap or 1.0
         for step, own in enumerate(self.choices):
             later = np.full(self.ahead[step + 1].size, np.inf)
             self.more.append([])
@@ -276,7 +277,8 @@ class _Table:
                 rest = self.ahead[step + 1][new]
                 with np.errstate(invalid="ignore"):
                     more = each.price + rest - self.ahead[step][each.old]
-                    good = behind[each.old] + more <= gap
+                    good = np.flatnonzero(behind[each.old] + more <= gap)
+                good = good[np.lexsort((more[good], each.old[good]))]
                 own[mode] = kept = each.take(good)
                 self.new[step][mode] = new[good]
                 np.minimum.at(later, new[good], behind[kept.old] + more[good])
@@ -286,11 +288,26 @@ class _Table:
                 self._first[step].append(np.searchsorted(kept.old, places))
             behind = later
 
-    def after(self, step: int, mode: int, states: Ints) -> tuple[Ints, Ints]:
-        """Return (r,) rows of ``states``, repeated for every choice, and these choices."""
-        first = self._first[step][mode]
+    def after(self, step: int, mode: int, states: Ints, slack: Floats) -> tuple[Ints, Ints]:
+        """Return (r,) rows of ``states``, repeated for every choice, and these choices.
+
+        Those that leave some of ``slack``, the most of it where they are too many.
+        """
+        first, more = self._first[step][mode], self.more[step][mode]
         begin = first[states]
-        often = first[states + 1] - begin
+        keys = self.choices[step][mode].old * self._span + more
+
+        def counts(least: float) -> Ints:
+            left = np.minimum(slack - least, 0.75 * self._span)
+            found = np.searchsorted(keys, states * self._span + left, side="right") - begin
+            return np.where(left >= 0, np.maximum(found, 0), 0)
+
+        often, low, high = counts(0.0), 0.0, float(slack.max(initial=0.0))
+        if often.sum() > _TRIED:
+            for _ in range(_HALVINGS):
+                middle = (low + high) / 2
+                low, high = (low, middle) if counts(middle).sum() <= _TRIED else (middle, high)
+            often = counts(high)
         row = np.repeat(np.arange(states.size), often)
         place = np.arange(row.size) - np.repeat(np.cumsum(often) - often, often)
         return row, begin[row] + place

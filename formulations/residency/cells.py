@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,22 +52,52 @@ class Cells:
         return int(self.tensor.size)
 
 
-def all_cells(line: Timeline) -> Cells:
-    """Find the cells of ``line``, about one for each tensor and step between first and last use."""
+class Carried(NamedTuple):
+    """Tensors carried from one use to the next through the untouched steps [begin, end); (i,).
+
+    ``loads``: a later step reads them; ``dirty``: there may be bytes that are not in DRAM.
+    """
+
+    tensor: Ints
+    begin: Ints
+    end: Ints
+    loads: Bools
+    dirty: Bools
+
+
+def carried(line: Timeline) -> Carried:
+    """Find what is carried, empty intervals included."""
     touched = changed(line)
     after = np.flatnonzero(line.live_after & (touched | (line.next >= 0)))
     before = np.flatnonzero((line.first_access >= 0) & line.live_before)
     begin = np.concatenate([line.step[after] + 1, np.zeros_like(before)])
     following = np.concatenate([line.next[after], line.first_access[before]])
-    end = np.where(following >= 0, line.step[following], line.steps)
-    carried, between = steps_of(begin, end)
-    tensor = np.concatenate([line.tensor[after], before])[carried]
-    tensor = np.concatenate([line.tensor, tensor])
-    step = np.concatenate([line.step, between])
-    access = np.concatenate([np.arange(line.step.size), np.full(carried.size, -1, np.int64)])
-    loads = np.concatenate([line.kind != Access.WRITE, (following >= 0)[carried]])
-    newer = np.concatenate([touched[after], np.zeros(before.size, bool)])
-    dirty = np.concatenate([touched & line.live_after, newer[carried]])
+    return Carried(
+        tensor=np.concatenate([line.tensor[after], before]),
+        begin=begin,
+        end=np.where(following >= 0, line.step[following], line.steps),
+        loads=following >= 0,
+        dirty=np.concatenate([touched[after], np.zeros(before.size, bool)]),
+    )
+
+
+def all_cells(line: Timeline) -> Cells:
+    """Find the cells of ``line``, about one for each tensor and step between first and last use."""
+    return cells_between(line, carried(line), 0, line.steps)
+
+
+def cells_between(line: Timeline, spans: Carried, begin: int, end: int) -> Cells:
+    """Find the cells of the steps [begin, end); ``previous`` is of these cells too."""
+    own = np.arange(line.first[begin], line.first[end])
+    first, last = np.maximum(spans.begin, begin), np.minimum(spans.end, end)
+    inside = np.flatnonzero(first < last)
+    row, between = steps_of(first[inside], last[inside])
+    row = inside[row]
+    tensor = np.concatenate([line.tensor[own], spans.tensor[row]])
+    step = np.concatenate([line.step[own], between])
+    access = np.concatenate([own, np.full(row.size, -1, np.int64)])
+    loads = np.concatenate([line.kind[own] != Access.WRITE, spans.loads[row]])
+    dirty = np.concatenate([(changed(line) & line.live_after)[own], spans.dirty[row]])
     order = np.lexsort((step, tensor))
     tensor, step, access = tensor[order], step[order], access[order]
     kind = np.where(access >= 0, line.kind[access], -1)

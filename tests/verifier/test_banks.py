@@ -12,11 +12,12 @@ from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, energy_objective
-from spmopt.core.schedule import Moves, Placements, Schedule
+from spmopt.core.schedule import Moves, Schedule
 from spmopt.verifier import ScheduleArrays, replay, require_legal, verify
 from tests.banked import alone, banked
 from tests.banks_by_hand import BANKS, ENERGY_PJ, LITTLE, MUCH, A, B, instance, moves, moving
 from tests.strategies import random_instance
+from tests.verifier.random_banks import shuffled
 from tests.verifier.random_plans import random_plan
 
 
@@ -123,53 +124,6 @@ def test_an_objective_of_other_banks_is_refused() -> None:
     other = energy_objective(replace(case.machine, spm_bytes=4, banks=BANKS[:1]))
     with pytest.raises(InputError, match="weights of 1 banks, the schedule is for 2"):
         totals.value(other)
-
-
-def shuffled(case: Instance, schedule: Schedule, generator: np.random.Generator) -> Schedule:
-    """The same schedule page by page at random addresses, which change now and then."""
-    steps, pages = len(case.operations), case.machine.spm_pages
-    table = schedule.placements
-    wanted: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for row in range(len(table)):
-        for page in range(int(table.pages[row])):
-            key = (int(table.tensor[row]), int(table.tensor_page[row]) + page)
-            wanted.setdefault(key, []).append((int(table.begin[row]), int(table.end[row])))
-    at: dict[tuple[int, int], tuple[int, int]] = {}
-    rows: list[tuple[int, ...]] = []
-    moved: set[tuple[int, int, int]] = set()
-    for step in range(steps):
-        here = {key for key, spans in wanted.items() if any(b <= step < e for b, e in spans)}
-        old = {key: at.pop(key) for key in list(at)}
-        both = [key for key in sorted(here & old.keys()) if key[0] >= 0]  # no scratch
-        kept = {key: old[key] for key in both if generator.random() < 0.6}
-        free = sorted(set(range(pages)) - {place for place, _ in kept.values()})
-        places = iter(generator.permutation(free).tolist())
-        for key in sorted(here - kept.keys()):
-            place = next(places)
-            if key in both and old[key][0] == place:
-                kept[key] = old[key]
-                continue
-            at[key] = (place, step)
-            if key in both:
-                moved.add((step, *key))
-        for key, (place, since) in old.items():
-            if key not in kept:
-                rows.append((*key, 1, place, since, step))
-        at.update(kept)
-    rows += [(*key, 1, place, since, steps) for key, (place, since) in at.items()]
-    columns = np.array(sorted(rows), np.int64).reshape(-1, 6).T
-    names = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
-    page_bytes = case.machine.page_bytes
-    told = [
-        (step, tensor, page * page_bytes, min((page + 1) * page_bytes, size))
-        for step, tensor, page in sorted(moved)
-        for size in [case.tensors[tensor].size_bytes]
-    ]
-    return replace(
-        schedule,
-        placements=Placements(**dict(zip(names, columns, strict=True))),
-        moves=moves(*told),
-    )
 
 
 @settings(max_examples=80, deadline=None)

@@ -17,8 +17,8 @@ from spmopt.core.table import Bools
 from spmopt.verifier import require_legal, verify
 from tests.banked import banked
 from tests.banks_by_hand import instance, moving
+from tests.verifier.random_banks import shuffled
 from tests.verifier.random_plans import random_plan
-from tests.verifier.test_banks import shuffled
 
 
 def forgetting(case: Instance, *cycles: int | None) -> Instance:

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from formulations.residency.cells import all_cells
+from formulations.residency.cells import Cells, all_cells
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
 
-class Field:
-    """All cells of a timeline, and how far each is from the accesses of its life."""
+class Border(NamedTuple):
+    """What bytes have paid before a window of steps, and have to pay after it.
 
-    def __init__(self, line: Timeline) -> None:
-        self.line, self.cells = line, all_cells(line)
+    Attributes
+    ----------
+    ahead, back : (s, m)
+        Objective units, by state; infinite where a byte of the tensor cannot be in it.
+    """
+
+    ahead: Floats
+    back: Floats
+
+
+class Field:
+    """All cells of a timeline, and how far each is from the accesses of its life.
+
+    Attributes
+    ----------
+    entered, leaves : (cells,) bool
+        Of a window of steps: bytes come from before it, and go on after it.
+    """
+
+    def __init__(
+        self,
+        line: Timeline,
+        cells: Cells | None = None,
+        entered: Bools | None = None,
+        leaves: Bools | None = None,
+    ) -> None:
+        self.line, self.cells = line, all_cells(line) if cells is None else cells
+        none = np.zeros(len(self.cells), bool)
+        self.entered = none if entered is None else entered
+        self.leaves = none if leaves is None else leaves
         self.life = np.cumsum(self.cells.previous < 0, dtype=np.int64)
         place, own = np.arange(len(self.cells)), self.cells.access >= 0
         self.since = place - _latest(own, self.life)
@@ -21,7 +52,7 @@ class Field:
 
     def near(self, distance: int) -> Bools:
         """Return (cells,) the accesses, ends, and cells up to ``distance`` steps from an access."""
-        chosen: Bools = (self.cells.access >= 0) | self.cells.last
+        chosen: Bools = (self.cells.access >= 0) | self.cells.last | self.entered | self.leaves
         return chosen | (self.since <= distance) | (self.until <= distance)
 
 
@@ -50,20 +81,29 @@ class ChosenCells:
         Bytes may be loaded: this step or a later one reads them.
     was_dirty, dirty : (k,) bool
         Before and after the step there may be bytes that are needed and not in DRAM.
+    entered, leaves : (k,) bool
+        As of the field.
+    border
+        Of a window of steps, else None.
     """
 
-    def __init__(self, field: Field, chosen: Bools) -> None:
+    def __init__(self, field: Field, chosen: Bools, border: Border | None = None) -> None:
         """Take the cells of a field where ``chosen`` (cells,)."""
         k, cells, line = np.flatnonzero(chosen), field.cells, field.line
         self.tensor, self.step, self.access = cells.tensor[k], cells.step[k], cells.access[k]
         own, before = self.access >= 0, cells.previous[k]
         self.kind = np.where(own, line.kind[self.access], -1)
         self.blind, self.loads = cells.blind[k], cells.loads[k]
-        self.first = np.diff(field.life[k], prepend=-1) != 0
-        last = np.append(self.first[1:], True)[: k.size]
+        begins = np.diff(field.life[k], prepend=-1) != 0
+        self.entered, self.leaves, self.border = field.entered[k], field.leaves[k], border
+        self.first = begins & ~self.entered
+        last = np.append(begins[1:], True)[: k.size]
         self.following = np.where(last, -1, np.arange(1, k.size + 1))
         self.dead = own & ~line.live_after[self.access]
         self.was_dirty = (before >= 0) & cells.dirty[before]
+        if border is not None:
+            newer = np.isfinite(border.ahead[(border.ahead.shape[0] + 1) // 2 :]).max(axis=0)
+            self.was_dirty |= self.entered & newer[self.tensor]
         self.dirty = cells.dirty[k] & ~cells.last[k]
 
     def __len__(self) -> int:

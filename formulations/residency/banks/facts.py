@@ -6,6 +6,7 @@ States of a byte, in this order: N (DRAM only), R (also in bank 0, 1, ..), D (di
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import SupportsFloat
 
 import numpy as np
@@ -86,6 +87,18 @@ class BankCoefficients:
             + float(self.read_byte.min()) * sum(shares.any_read)
             + float(self.write_byte.min()) * sum(shares.any_write)
         )
+
+    def within(self, line: Timeline, begin: int, end: int) -> BankCoefficients:
+        """Return the figures of the steps [begin, end), of which ``line`` is; no constant."""
+        found = copy(self)
+        found.line, found.constant = line, 0.0
+        steps = slice(begin, end)
+        accesses = slice(int(self.line.first[begin]), int(self.line.first[end]))
+        for name in ("scratch_bytes", "computing_bytes", "loose_read", "loose_write"):
+            setattr(found, name, getattr(self, name)[steps])
+        for name in ("own_read", "own_write", "stream_in", "stream_out"):
+            setattr(found, name, getattr(self, name)[accesses])
+        return found
 
     @property
     def bank_count(self) -> int:

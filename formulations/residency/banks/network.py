@@ -42,6 +42,8 @@ class BankArcs:
         Bytes over the DMA channel, and those that wait for or delay the operation.
     read, write : (c, b)
         Bytes that each bank reads and writes, in the step of the cell.
+    beyond : (c,)
+        Objective units that a byte pays before or after the steps of the program.
     """
 
     cell: Ints
@@ -56,6 +58,7 @@ class BankArcs:
     serial: Floats
     read: Floats
     write: Floats
+    beyond: Floats
 
     def __len__(self) -> int:
         return int(self.cell.size)
@@ -94,7 +97,9 @@ class BankNetwork:
         for build in _FAMILIES:
             build(self)
         columns = zip(*(vars(part).values() for part in self._parts), strict=True)
-        self.arcs = BankArcs(*map(np.concatenate, columns))
+        arcs = [np.concatenate(column) for column in columns]
+        possible = np.isfinite(arcs[-1])
+        self.arcs = BankArcs(*(column[possible] for column in arcs))
         self._parts = []
 
     def clean(self, bank: int) -> int:
@@ -115,6 +120,25 @@ class BankNetwork:
         beyond = (len(self.cells) + k) * self.states + state
         at = np.where(self.interval[k] & (state > 0), beyond, self.before(follows, state))
         return np.where((follows < 0) | self.cells.dead[k], NOWHERE, at)
+
+    def entry(self, k: Ints) -> Ints:
+        """Return the nodes of bytes that come from before the steps of the program."""
+        return (2 * len(self.cells) + k) * self.states
+
+    def entered_dirty(self, amounts: Floats) -> Floats:
+        """Return (k,) bytes that come into each cell from before all steps, and are not in DRAM."""
+        arcs, states = self.arcs, self.states
+        comes = arcs.source >= 2 * len(self.cells) * states
+        newer = comes & (arcs.target % states > self.facts.bank_count)
+        total = np.bincount(arcs.cell[newer], amounts[newer], len(self.cells))
+        return total.astype(np.float64)
+
+    def _after_all(self, k: Ints, state: int) -> Floats:
+        """Return what bytes pay after the steps of the program."""
+        border, cells = self.cells.border, self.cells
+        if border is None or state < 0:
+            return np.zeros(k.size)
+        return np.where(cells.leaves[k], border.back[state, cells.tensor[k]], 0.0)
 
     def add(
         self,
@@ -159,6 +183,7 @@ class BankNetwork:
         moved: tuple[Floats, Floats] | None = None,
         read: Mapping[int, Floats | float] = MappingProxyType({}),
         write: Mapping[int, Floats | float] = MappingProxyType({}),
+        beyond: Floats | None = None,
     ) -> None:
         """Add arcs of the cells ``k`` between nodes; by bank, what a byte reads and writes."""
         step, nothing = self.cells.step[k], np.zeros(k.size)
@@ -183,6 +208,7 @@ class BankNetwork:
                 serial=np.where(self.stationary[k], waits, 0.0),
                 read=by_bank[0],
                 write=by_bank[1],
+                beyond=self._after_all(k, state) if beyond is None else beyond,
             )
         )
 
@@ -264,4 +290,23 @@ def build_carries(net: BankNetwork) -> None:
             net.add_arcs(k, *nodes, bank=b, steps=(cells.step[k] + 1, cells.step[follows]))
 
 
-_FAMILIES = (build_moves, build_stays, build_streams, build_updates, build_writes, build_carries)
+def build_entries(net: BankNetwork) -> None:
+    """(B13) In a window of steps: from before it into each state, at what bytes have paid."""
+    border = net.cells.border
+    if border is None:
+        return
+    k = np.flatnonzero(net.cells.entered)
+    for state in range(net.states):
+        ahead = border.ahead[state, net.cells.tensor[k]]
+        net.add_arcs(k, net.entry(k), net.before(k, state), beyond=ahead)
+
+
+_FAMILIES = (
+    build_moves,
+    build_stays,
+    build_streams,
+    build_updates,
+    build_writes,
+    build_carries,
+    build_entries,
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from formulations.residency.banks.cells import Field
+from formulations.residency.banks.cells import Border, Field
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.residency.banks.transitions import Transitions
@@ -27,19 +27,36 @@ class Paths:
         What the prices prove, in objective units (floating point).
     """
 
-    def __init__(self, facts: BankCoefficients, prices: BankMultipliers) -> None:
-        """Walk forth and back through the steps, all tensors together."""
+    def __init__(
+        self, facts: BankCoefficients, prices: BankMultipliers, border: Border | None = None
+    ) -> None:
+        """Walk forth and back through the steps, all tensors together.
+
+        ``border``: of a window of steps; then the bound is what all pay that are in it, and what
+        is fixed of its steps.
+        """
         line, self.costs = facts.line, Transitions(facts, prices)
-        self.back, births = _backward(facts, self.costs)
-        self.ahead = _forward(facts, self.costs)
-        start = np.where(line.in_dram & line.live_before, self.back[0, 0], 0.0)
+        border = ends(facts) if border is None else border
+        self.back, births = _backward(facts, self.costs, border.back)
+        self.ahead = _forward(facts, self.costs, border.ahead)
+        start = (border.ahead + self.back[0]).min(axis=0)
         value = float(line.size_bytes[np.isfinite(start)] @ start[np.isfinite(start)])
         blind = line.kind == Access.WRITE
         value += float(line.size_bytes[line.tensor[blind]] @ births[blind])
-        self.bound = value + _fixed(facts, prices)
+        self.bound = value + fixed(facts, prices)
 
 
-def _fixed(facts: BankCoefficients, prices: BankMultipliers) -> float:
+def ends(facts: BankCoefficients) -> Border:
+    """Return what bytes have paid before the first step, and have to pay after the last."""
+    line = facts.line
+    ahead = np.full((2 * facts.bank_count + 1, line.size_bytes.size), np.inf)
+    back = ahead.copy()
+    ahead[0, line.in_dram & line.live_before] = 0.0
+    back[: facts.bank_count + 1, line.keep] = 0.0
+    return Border(ahead, back)
+
+
+def fixed(facts: BankCoefficients, prices: BankMultipliers) -> float:
     """Return what the prices prove beside the paths."""
     channel = prices.load + (prices.store if facts.duplex else 0.0) + prices.port.sum(axis=0)
     left = facts.byte_time - channel
@@ -53,12 +70,12 @@ def _fixed(facts: BankCoefficients, prices: BankMultipliers) -> float:
     return float(value) + facts.constant
 
 
-def _backward(facts: BankCoefficients, costs: Transitions) -> tuple[Floats, Floats]:
+def _backward(facts: BankCoefficients, costs: Transitions, end: Floats) -> tuple[Floats, Floats]:
     """Find costs to go; of each access that overwrites its tensor the cost of all that follows."""
     line = facts.line
     states = costs.waiting.shape[1]
     back = np.full((line.steps + 1, states, line.size_bytes.size), np.inf)
-    back[-1, : facts.bank_count + 1, line.keep] = 0.0
+    back[-1] = end
     births = np.zeros(line.step.size)
     for step in range(line.steps - 1, -1, -1):
         later = back[step + 1]
@@ -73,12 +90,12 @@ def _backward(facts: BankCoefficients, costs: Transitions) -> tuple[Floats, Floa
     return back, births
 
 
-def _forward(facts: BankCoefficients, costs: Transitions) -> Floats:
+def _forward(facts: BankCoefficients, costs: Transitions, start: Floats) -> Floats:
     """Return the costs so far."""
     line = facts.line
     states = costs.waiting.shape[1]
     ahead = np.full((line.steps + 1, states, line.size_bytes.size), np.inf)
-    ahead[0, 0, line.in_dram & line.live_before] = 0.0
+    ahead[0] = start
     for step in range(line.steps):
         before = ahead[step]
         ahead[step + 1] = (costs.waiting[step][:, :, None] + before[:, None, :]).min(axis=0)

@@ -34,7 +34,7 @@ class BankProgram:
         self.unit_bytes = max(float(facts.capacity_bytes.max()) / _PARTS, 1.0)
         self.unit_price = facts.byte_price
         moved = facts.in_byte * arcs.moved_in + facts.out_byte * arcs.moved_out
-        moved = moved + arcs.read @ facts.read_byte + arcs.write @ facts.write_byte
+        moved = moved + arcs.read @ facts.read_byte + arcs.write @ facts.write_byte + arcs.beyond
         busy = np.flatnonzero(facts.scratch_bytes)
         most = np.inf if barred is None else np.where(barred, 0.0, np.inf)
         self._amount = self._build.columns(len(arcs), cost=moved / self.unit_price, upper=most)
@@ -91,8 +91,9 @@ class BankProgram:
     def _flow(self) -> None:
         """(B7) What leaves a node is what enters it; a life starts with all its tensor's bytes."""
         arcs, cells, line = self.network.arcs, self.network.cells, self.network.facts.line
-        starts = np.flatnonzero(cells.first)
-        supplied = self.network.before(starts, 0)
+        starts, entered = np.flatnonzero(cells.first), np.flatnonzero(cells.entered)
+        supplied = np.concatenate((self.network.before(starts, 0), self.network.entry(entered)))
+        starts = np.concatenate((starts, entered))
         ends = arcs.target != NOWHERE
         nodes = np.unique(np.concatenate((arcs.source, arcs.target[ends], supplied)))
         supply = np.zeros(nodes.size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from formulations.residency.banks.cells import ChosenCells, Field
@@ -11,6 +13,7 @@ from formulations.residency.banks.paths import Paths, promising
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.residency.banks.program import BankProgram
 from formulations.residency.banks.retention import Retention
+from formulations.residency.banks.windows import Walk, Windows, WindowSolution
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
 from formulations.residency.pages.rounding import to_plan
@@ -26,7 +29,9 @@ from spmopt.core.timeline import Timeline, relaxed_timeline
 _ALL_CELLS = 4_000
 """With so few cells all of them are in the first program."""
 _MOST_CELLS = 30_000
-"""Beyond that, a program takes minutes: the prices found before it are all there is."""
+"""Beyond that, a program takes minutes: it is solved window by window."""
+_MOST_STATES = 20_000_000
+"""So many states of all tensors in all steps are kept in a table."""
 _NEAR = 2
 _ROUNDS = 8
 _THRESHOLD = 0.05
@@ -50,7 +55,8 @@ class Relaxation:
         )
         zero = np.zeros((self.facts.bank_count, line.steps))
         self.prices = BankMultipliers(hold=zero, load=zero[0], store=zero[0], port=zero)
-        self._best = Paths(self.facts, self.prices)
+        self._windows = Windows(self.facts) if _large(self.facts) else None
+        self._best = self._proved(self.prices)
         self.cut_short = False
 
     @property
@@ -74,12 +80,17 @@ class Relaxation:
 
     def run(self, request: Request) -> Plan | None:
         """Solve, price, add cells; the last solution in pages, if there is one."""
+        if self._windows is not None:
+            return self._run_windows(self._windows, request)
+        return self._run_whole(request)
+
+    def _run_whole(self, request: Request) -> Plan | None:
         field = Field(self.facts.line)
         cells = len(field.cells)
         every = np.ones(cells, bool)
         chosen = every if cells <= _ALL_CELLS else field.near(_NEAR)
         if cells > _ALL_CELLS:
-            chosen = chosen | promising(field, self._best, chosen, self._limit)
+            chosen = chosen | promising(field, self._table, chosen, self._limit)
         plan: Plan | None = None
         for _ in range(_ROUNDS):
             if int(chosen.sum()) > _MOST_CELLS or request.remaining_s() <= 0:
@@ -93,10 +104,26 @@ class Relaxation:
                 break
             plan = self._rounded(built, answer) or plan
             gained = built.value(answer) - self.bound
-            further = promising(field, self._best, chosen, self._limit)
+            further = promising(field, self._table, chosen, self._limit)
             if gained <= request.tolerance / 3 * abs(self.bound) or not further.any():
                 return plan
             chosen = chosen | further
+        self.cut_short = request.remaining_s() <= 0
+        return plan
+
+    def _run_windows(self, windows: Windows, request: Request) -> Plan | None:
+        """Sweep over windows until little is gained; the last solutions in pages, joined."""
+        plan: Plan | None = None
+        for number in range(_ROUNDS):
+            before = self.bound
+            prices, solutions = windows.sweep(self.prices, request, self._limit, number % 2 / 2)
+            self._try(prices)
+            if solutions and not self._instance.several_modes:
+                intervals = RankedIntervals(self._line)
+                plan = self._to_plan(joined_profile(solutions, intervals)) or plan
+            gained = self.bound - before
+            if request.remaining_s() <= 0 or gained <= request.tolerance / 3 * abs(self.bound):
+                break
         self.cut_short = request.remaining_s() <= 0
         return plan
 
@@ -106,6 +133,8 @@ class Relaxation:
         Only from one use to the next, which is not all that R12 asks for; and without moves on
         the way, which R12 allows: so its prices are no bound, and its plan need not be legal.
         """
+        if self._windows is not None:
+            return None
         field = Field(self.facts.line)
         chosen = field.near(0)
         if int(chosen.sum()) > _MOST_CELLS or request.remaining_s() <= 0:
@@ -122,11 +151,23 @@ class Relaxation:
         return self._rounded(built, answer, retention.room(step_cycles))
 
     @property
+    def _table(self) -> Paths:
+        """Paths at the best prices, of what is not large."""
+        if not isinstance(self._best, Paths):
+            raise TypeError("there is no table of so many states")
+        return self._best
+
+    @property
     def _limit(self) -> float:
         return _THRESHOLD * self.facts.byte_price
 
+    def _proved(self, prices: BankMultipliers) -> Paths | Walk:
+        if self._windows is not None:
+            return self._windows.walk(prices, [])
+        return Paths(self.facts, prices)
+
     def _try(self, prices: BankMultipliers) -> None:
-        found = Paths(self.facts, prices)
+        found = self._proved(prices)
         if found.bound > self.bound:
             self._best, self.prices = found, prices
             self._request.report_incumbent(bound=found.bound)
@@ -156,9 +197,13 @@ class Relaxation:
         """
         if self._instance.several_modes:
             return None
+        intervals = RankedIntervals(self._line)
+        return self._to_plan(profile(built.network, intervals, built.amounts(answer)), room)
+
+    def _to_plan(self, rows: Profiles, room: Ints | None = None) -> Plan | None:
         machine, line = self._instance.machine, self._line
         return to_plan(
-            profile(built.network, RankedIntervals(line), built.amounts(answer)),
+            rows,
             self.prices.load + self.facts.in_byte,
             page_bytes=machine.page_bytes,
             capacity_pages=(machine.spm_pages if room is None else room)
@@ -166,8 +211,72 @@ class Relaxation:
         )
 
 
+def _large(facts: BankCoefficients) -> bool:
+    """Return whether there are too many states for a table, or cells for one program."""
+    line = facts.line
+    states = (2 * facts.bank_count + 1) * line.steps * line.size_bytes.size
+    return states > _MOST_STATES or (2 * _NEAR + 1) * line.step.size > _MOST_CELLS
+
+
+class _Rows(NamedTuple):
+    """Step functions of some tensors: from a step on, bytes resident, and dirty before it (k,)."""
+
+    tensor: Ints
+    step: Ints
+    resident: Floats
+    dirty: Floats
+    access: Ints
+
+
 def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -> Profiles:
     """Add up the bytes (c,) of arcs; a row for each cell, and one for the steps after it."""
+    rows = _rows(network, amounts)
+    return _profile(intervals, rows, rows.access)
+
+
+def joined_profile(solutions: list[WindowSolution], intervals: RankedIntervals) -> Profiles:
+    """Add up the bytes of windows, one after the other."""
+    line, parts = intervals.line, []
+    for each in solutions:
+        rows = _rows(each.network, each.amounts)
+        # What goes on after the window is in the first row of the next one.
+        steps = each.network.facts.line.steps
+        goes_on = np.zeros(each.own.size, bool)
+        goes_on[each.network.cells.tensor[each.network.cells.leaves]] = True
+        kept = (rows.step < steps) | ~goes_on[rows.tensor]
+        first = int(line.first[each.begin])
+        parts.append(
+            _Rows(
+                each.own[rows.tensor[kept]],
+                rows.step[kept] + each.begin,
+                rows.resident[kept],
+                rows.dirty[kept],
+                np.where(rows.access[kept] >= 0, rows.access[kept] + first, -1),
+            )
+        )
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    # Where a window begins with a cell of a tensor, a row after the last cell before is not needed.
+    order = np.lexsort((columns[4] < 0, columns[1], columns[0]))
+    tensor, step = columns[0][order], columns[1][order]
+    new = np.ones(order.size, bool)
+    new[1:] = (tensor[1:] != tensor[:-1]) | (step[1:] != step[:-1])
+    rows = _Rows(*(column[order][new] for column in columns))
+    return _profile(intervals, rows, rows.access)
+
+
+def _profile(intervals: RankedIntervals, rows: _Rows, access: Ints) -> Profiles:
+    return Profiles(
+        intervals,
+        tensor=rows.tensor,
+        step=rows.step,
+        resident=rows.resident,
+        dirty=rows.dirty,
+        access=intervals.position[access],
+    )
+
+
+def _rows(network: BankNetwork, amounts: Floats) -> _Rows:
+    """Add up the bytes (c,) of arcs."""
     cells, arcs, count = network.cells, network.arcs, len(network.cells)
     inside = (arcs.bank >= 0) & (arcs.state >= 0)
     between = (arcs.bank >= 0) & (arcs.state < 0)
@@ -176,15 +285,15 @@ def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -
         np.bincount(arcs.cell, np.where(which, amounts, 0.0), count).astype(np.float64)
         for which in (inside, between, newer)
     )
-    before = np.where(cells.first, 0.0, np.roll(dirty, 1))
+    before = np.where(cells.first | cells.entered, 0.0, np.roll(dirty, 1))
+    before += network.entered_dirty(amounts)
     # The row after a cell is not needed where the next cell is one step on.
     apart = (np.diff(cells.tensor) != 0) | (np.diff(cells.step) != 1)
     alone = np.flatnonzero(np.append(apart, True)[:count])
-    return Profiles(
-        intervals,
+    return _Rows(
         tensor=np.insert(cells.tensor, alone + 1, cells.tensor[alone]),
         step=np.insert(cells.step, alone + 1, cells.step[alone] + 1),
         resident=np.insert(held, alone + 1, carried[alone]),
         dirty=np.insert(before, alone + 1, dirty[alone]),
-        access=np.insert(intervals.position[cells.access], alone + 1, -1),
+        access=np.insert(cells.access, alone + 1, -1),
     )

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from formulations.residency.banks.assign import assign
+from formulations.residency.banks.assign import Assignment, assign
 from formulations.residency.banks.facts import BankCoefficients
+from formulations.residency.banks.first_fit import all_in, first_fit
+from formulations.residency.banks.labels import cheapest, few
 from formulations.residency.banks.layout import bank_rows
-from formulations.residency.banks.prices import certificate
+from formulations.residency.banks.prices import BankMultipliers, certificate
 from formulations.residency.banks.relaxation import Relaxation
 from formulations.residency.banks.retention import Retention
+from formulations.residency.banks.value import plan_value
 from formulations.residency.page import schedule as page_schedule
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Bank
 from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.objective import Objective
 from spmopt.core.result import Outcome
@@ -28,9 +32,11 @@ from spmopt.core.timeline import fitting_timeline, timeline
 
 _FOR_PAGES = 0.3
 _FOR_PROGRAM = 0.5
+_FOR_ONE_BANK = 0.05
 _PARTS = (1.0, 0.5, 0.25)
-"""Shares of the time for a plan that knows no banks, and for the program that does; parts of
-the time that banks keep contents, which plans of their own wait at most."""
+"""Shares of the time for a plan that knows no banks, for the program that does, and for a plan of
+each bank alone; parts of the time that banks keep contents, which plans of their own wait at most.
+"""
 _NO_BANKS = (
     "scheduler banks: the machine has no banks; give some by --bank, or use the scheduler page"
 )
@@ -41,8 +47,8 @@ def schedule(instance: Instance, request: Request) -> Outcome:
 
     The bound is that of the program in bytes (:mod:`formulations.residency.banks.relaxation`). Of
     several plans (its own rounded to pages, that of the scheduler ``page`` for one bank of the
-    same size, those to start from) each gets its banks from an integer program; the cheapest is
-    taken.
+    same size, that for each bank alone, those to start from) each gets its banks from an integer
+    program; the cheapest is taken. Small instances are searched step by step beyond that.
 
     Raises
     ------
@@ -65,10 +71,15 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     plans += [] if rounded is None else [rounded]
     if first.plan is not None:
         plans += _lasting(instance, request, relaxation, first.plan)
+    alone = _plans_of_one_bank(instance, request)
+    plans = [plan for _, plan in alone] + plans
     found = _Best(instance, request)
     for number, plan in enumerate(reversed(plans)):
         request.report(f"banks of plan {number + 1} of {len(plans)}", None)
         found.offer(plan, 1 / (len(plans) - number))
+    for bank, plan in alone:
+        found.offer_in(bank, plan)
+    found.improve(relaxation.prices)
     return Outcome(
         plan=found.plan,
         certificate=certificate(instance, request.objective, relaxation.facts, relaxation.prices),
@@ -125,14 +136,47 @@ def _without_banks(instance: Instance, request: Request, pages: int | None = Non
 
     It has ``pages``, or as many as all banks.
     """
-    objective = merged(request.objective, instance.machine)
+    objective = merged(request.objective, instance.machine.banks)
+    pages = pages or instance.machine.spm_pages
+    return _uniform(instance, _part(request, _FOR_PAGES), objective, pages)
+
+
+def _plans_of_one_bank(instance: Instance, request: Request) -> list[tuple[int, Plan]]:
+    """Return plans that have each bank alone, where it is large enough and forgets nothing."""
+    limits = instance.machine.retention_cycles
+    if len(limits) == 1 or request.remaining_s() <= 0:
+        return []
+    plans = [
+        (bank, _in_one_bank(instance, request, bank))
+        for bank, limit in enumerate(limits)
+        if limit is None
+    ]
+    return [(bank, plan) for bank, plan in plans if plan is not None]
+
+
+def _in_one_bank(instance: Instance, request: Request, bank: int) -> Plan | None:
+    """Return a plan that has one bank alone, with its energies; None if that is too small."""
+    machine, objective = instance.machine, request.objective
+    if objective.bank_read_byte:
+        own = slice(bank, bank + 1)
+        read, write = objective.bank_read_byte[own], objective.bank_write_byte[own]
+        objective = replace(objective, bank_read_byte=read, bank_write_byte=write)
+    objective = merged(objective, machine.banks[bank : bank + 1])
+    part = _part(request, _FOR_ONE_BANK)
+    try:
+        return _uniform(instance, part, objective, machine.bank_pages[bank]).plan
+    except InfeasibleError:
+        return None
+
+
+def _uniform(instance: Instance, request: Request, objective: Objective, pages: int) -> Outcome:
+    """Return what the scheduler ``page`` finds for a uniform scratchpad."""
     machine = instance.machine
-    size_bytes = (pages or machine.spm_pages) * machine.page_bytes
-    whole = replace(machine, spm_bytes=size_bytes, banks=())
+    whole = replace(machine, spm_bytes=pages * machine.page_bytes, banks=())
     return page_schedule(
         replace(instance, machine=whole),
         replace(
-            _part(request.part(bounds=False), _FOR_PAGES),
+            request.part(bounds=False),
             objective=objective,
             start=None,
             others=(),
@@ -147,7 +191,7 @@ class _Best:
     def __init__(self, instance: Instance, request: Request) -> None:
         self._instance = instance
         self._request = request
-        self._value = np.inf
+        self._value: Fraction | float = np.inf
         retention = Retention(instance.machine)
         self._retention = retention if retention.binds else None
         self.plan: Plan | None = None
@@ -158,24 +202,43 @@ class _Best:
         line = timeline(instance, plan.steps)
         facts = BankCoefficients(instance, line, objective, relaxed=False)
         cost = plan_cost(instance.machine, line, plan)
-        banked, value, forgets = plan, np.inf, self._retention is not None
         if self._request.remaining_s() > 0 or self.plan is None:
             chosen = assign(facts, plan, cost, _part(self._request, share), self._retention)
             if chosen is not None:
-                banked, value, forgets = replace(plan, banks=bank_rows(chosen)), chosen.value, False
-        if forgets:  # without a choice it may not be legal
+                self._keep(plan, chosen)
+        if self._retention is None:  # else without a choice it may not be legal
+            self._keep(plan, first_fit(facts, plan))
+
+    def offer_in(self, bank: int, plan: Plan) -> None:
+        """Keep a plan, all of it in one bank, if it is the cheapest."""
+        line = timeline(self._instance, plan.steps)
+        facts = BankCoefficients(self._instance, line, self._request.objective, relaxed=False)
+        self._keep(plan, all_in(facts, plan, bank))
+
+    def improve(self, prices: BankMultipliers) -> None:
+        """Search small instances step by step."""
+        if self._retention is not None or not few(self._instance):
             return
-        value += facts.in_byte * cost.dram_in_bytes + facts.out_byte * cost.dram_out_bytes
-        if value < self._value or self.plan is None:
-            self.plan, self._value = banked, value
+        plan = cheapest(self._instance, self._request, prices, float(self._value))
+        if plan is not None:
+            self._offer_banked(plan)
+
+    def _keep(self, plan: Plan, chosen: Assignment) -> None:
+        self._offer_banked(replace(plan, banks=bank_rows(chosen)))
+
+    def _offer_banked(self, plan: Plan) -> None:
+        value = plan_value(self._instance, plan, self._request.objective)
+        if self.plan is None or value < self._value:
+            self.plan, self._value = plan, value
+            self._request.report_incumbent(value=value)
 
 
-def merged(objective: Objective, machine: Machine) -> Objective:
+def merged(objective: Objective, banks: Sequence[Bank]) -> Objective:
     """Return the weights of a uniform scratchpad: of each bank's weights the mean by size."""
     if not objective.bank_read_byte:
         return objective
-    read = _mean(objective.bank_read_byte, machine)
-    write = _mean(objective.bank_write_byte, machine)
+    read = _mean(objective.bank_read_byte, banks)
+    write = _mean(objective.bank_write_byte, banks)
     return replace(
         objective,
         dram_in_byte=objective.dram_in_byte + write,
@@ -187,8 +250,8 @@ def merged(objective: Objective, machine: Machine) -> Objective:
     )
 
 
-def _mean(weights: tuple[Fraction, ...], machine: Machine) -> Fraction:
-    sizes = [bank.spm_bytes for bank in machine.banks]
+def _mean(weights: tuple[Fraction, ...], banks: Sequence[Bank]) -> Fraction:
+    sizes = [bank.spm_bytes for bank in banks]
     total: Fraction = sum(
         (weight * size for weight, size in zip(weights, sizes, strict=True)), Fraction(0)
     )

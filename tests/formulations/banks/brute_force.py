@@ -73,7 +73,7 @@ def optimum(instance: Instance, objective: Objective) -> Optimum | None:
     if not ended:
         return None
     value, taken = min(ended, key=lambda way: way[0])
-    return Optimum(value=value, plan=_plan(instance, taken))
+    return Optimum(value=value, plan=plan_of(instance, taken))
 
 
 def _advance(
@@ -241,9 +241,12 @@ def _cycles(
     return max(inward + outward, alone)
 
 
-def _plan(instance: Instance, taken: tuple[tuple[Choice, ...], ...]) -> Plan:
+def plan_of(
+    instance: Instance, taken: tuple[tuple[Choice, ...], ...], modes: list[int] | None = None
+) -> Plan:
     """The choices as a plan; a page that keeps its bank is in one row."""
     steps = len(taken)
+    modes = modes or [0] * steps
     held, stored, banked = [], [], []
     for tensor in range(len(instance.tensors)):
         line = [choices[tensor] for choices in taken]
@@ -257,12 +260,12 @@ def _plan(instance: Instance, taken: tuple[tuple[Choice, ...], ...]) -> Plan:
                     if where[begin] is not None:
                         banked.append((tensor, page, 1, where[begin], begin, i))
                     begin = i
-    banked += _scratch_rows(instance, taken)
+    banked += _scratch_rows(instance, taken, modes)
     rows = np.array(held, np.int64).reshape(-1, 4).T
     stores = np.array(sorted(stored), np.int64).reshape(-1, 3).T
     places = np.array(banked, np.int64).reshape(-1, 6).T
     return Plan(
-        steps=Steps.listed(np.zeros(steps, np.int64)),
+        steps=Steps.listed(np.array(modes, np.int64)),
         residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=rows[3]),
         stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
         banks=BankRows(
@@ -277,12 +280,13 @@ def _plan(instance: Instance, taken: tuple[tuple[Choice, ...], ...]) -> Plan:
 
 
 def _scratch_rows(
-    instance: Instance, taken: tuple[tuple[Choice, ...], ...]
+    instance: Instance, taken: tuple[tuple[Choice, ...], ...], modes: list[int]
 ) -> list[tuple[int, int, int, int, int, int]]:
     """Scratch wherever there is room."""
     machine, rows = instance.machine, []
     for step, choices in enumerate(taken):
-        left = -(-instance.operations[step].modes[0].scratch_bytes // machine.page_bytes)
+        scratch = instance.operations[step].modes[modes[step]].scratch_bytes
+        left = -(-scratch // machine.page_bytes)
         first = 0
         for bank, capacity in enumerate(machine.bank_pages):
             used = sum(choice.banks.count(bank) for choice in choices)

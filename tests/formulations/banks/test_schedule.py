@@ -105,14 +105,13 @@ def test_never_worse_than_its_starts_even_without_time() -> None:
         assert all(other.value is None or own.value <= other.value for other in others)
 
 
-def test_banks_are_chosen_for_the_plan_without_banks_and_for_the_relaxations() -> None:
+def test_banks_are_chosen_for_plans_of_all_banks_of_each_and_of_the_relaxation() -> None:
     told: list[str] = []
     objective = energy_objective(instance().machine)
     request = Request(objective=objective, report=lambda message, _: told.append(message))
     assert schedule(instance(), request).plan is not None
     assert [line for line in told if "plan" in line] == [
-        "banks of plan 1 of 2",
-        "banks of plan 2 of 2",
+        f"banks of plan {number} of 4" for number in range(1, 5)
     ]
 
 

@@ -1,0 +1,121 @@
+"""The search step by step against the exact reference; plans of one bank are never better."""
+
+import time
+from dataclasses import replace
+from itertools import accumulate, pairwise
+
+import pytest
+
+from formulations.residency.banks import labels
+from formulations.residency.banks.choices import Layouts
+from formulations.residency.banks.labels import cheapest, few
+from formulations.residency.banks.relaxation import Relaxation
+from formulations.residency.banks.schedule import merged
+from formulations.residency.banks.value import plan_value
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import fitting_timeline
+from spmopt.solving import solve
+from spmopt.verifier import require_legal
+from tests.banked import banked
+from tests.formulations.banks.campaign import references
+from tests.formulations.banks.cases import campaign_case
+
+SEEDS = [seed for seed, known in enumerate(references()[:60]) if known.optimum is not None]
+
+
+def searched(instance: Instance, objective: Objective, below: float) -> Relaxation:
+    request = Request(objective=objective, threads=1)
+    relaxation = Relaxation(instance, request, fitting_timeline(instance))
+    relaxation.run(request)
+    return relaxation
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_it_finds_the_optimum_and_nothing_below(seed: int) -> None:
+    instance, objective = campaign_case(seed)
+    best = references()[seed].optimum
+    assert best is not None
+    request = Request(objective=objective, threads=1)
+    prices = searched(instance, objective, 0.0).prices
+    plan = cheapest(instance, request, prices, 2 * float(best) + 1e-15)
+    assert plan is not None
+    totals = require_legal(instance, assemble(instance, plan)).totals
+    assert totals is not None
+    assert totals.value(objective) == plan_value(instance, plan, objective) == best
+    assert cheapest(instance, request, prices, float(best)) is None
+
+
+def test_few_labels_give_a_legal_schedule_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labels, "_LABELS", 3)
+    monkeypatch.setattr(labels, "_ROWS", 10)
+    found = missed = 0
+    for seed in SEEDS[:30]:
+        instance, objective = campaign_case(seed)
+        known = references()[seed]
+        assert known.optimum is not None
+        request = Request(objective=objective, threads=1)
+        prices = searched(instance, objective, 0.0).prices
+        plan = cheapest(instance, request, prices, 2 * float(known.random) + 1e-15)
+        if plan is None:
+            continue
+        totals = require_legal(instance, assemble(instance, plan)).totals
+        assert totals is not None
+        assert totals.value(objective) >= known.optimum
+        found, missed = found + 1, missed + (totals.value(objective) > known.optimum)
+    assert found >= 15
+    assert missed >= 1
+
+
+@pytest.mark.parametrize("banks", [2, 3])
+def test_many_pages_lie_in_two_runs_at_most(banks: int) -> None:
+    machine = banked(3, banks=2, page_bytes=4).machine
+    bank = machine.banks[0]
+    machine = replace(machine, spm_bytes=banks * bank.spm_bytes, banks=(bank,) * banks)
+    page = machine.page_bytes
+    for pages in range(1, 9):
+        found = Layouts(pages * page - 1, machine, by_page=False)
+        assert len(set(found.banks)) == len(found.banks) <= 80
+        assert max(map(len, found.banks)) == pages
+        assert () in found.banks
+        assert all((own,) * pages in found.banks for own in range(banks))
+        assert (len(found.banks) * found.levels.size) ** 2 <= 2_000_000
+        assert found.levels[-1] == pages * page - 1
+        if sum(banks**resident for resident in range(pages + 1)) > 64:
+            assert max(sum(a != b for a, b in pairwise(each)) for each in found.banks) == 1
+
+
+def test_it_is_for_few_tensors_of_few_pages_and_ends_in_time() -> None:
+    instance, objective = campaign_case(0)
+    assert few(instance)
+    tensor = replace(instance.tensors[0], size_bytes=9 * instance.machine.page_bytes)
+    assert not few(replace(instance, tensors=(tensor, *instance.tensors[1:])))
+    prices = searched(instance, objective, 0.0).prices
+    late = Request(objective=objective, time_limit_s=0.0, started=time.monotonic() - 1)
+    assert cheapest(instance, late, prices, 1.0) is None
+
+
+def test_no_plan_of_one_bank_is_better() -> None:
+    tried = better = 0
+    for seed in range(40):
+        instance, objective = campaign_case(seed)
+        edges = [0, *accumulate(instance.machine.bank_pages)]
+        found = solve(instance, "banks", Request(objective=objective, threads=1))
+        assert found.value is not None
+        for bank, pages in enumerate(instance.machine.bank_pages):
+            size = pages * instance.machine.page_bytes
+            uniform = replace(instance.machine, spm_bytes=size, banks=())
+            weights = merged(objective, instance.machine.banks)
+            alone = replace(instance, machine=uniform)
+            own = solve(alone, "page", Request(objective=weights, threads=1)).schedule
+            if own is None:
+                continue
+            places = replace(own.placements, spm_page=own.placements.spm_page + edges[bank])
+            totals = require_legal(instance, replace(own, placements=places)).totals
+            assert totals is not None
+            assert found.value <= totals.value(objective), (seed, bank)
+            tried, better = tried + 1, better + (found.value < totals.value(objective))
+    assert tried >= 40
+    assert better >= 20

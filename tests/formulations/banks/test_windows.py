@@ -1,0 +1,159 @@
+"""Prices window by window: they prove what the verifier says, never less than before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from formulations.residency.banks import relaxation as relaxing
+from formulations.residency.banks import windows as windowed
+from formulations.residency.banks.cells import Border
+from formulations.residency.banks.facts import BankCoefficients
+from formulations.residency.banks.first_fit import first_fit
+from formulations.residency.banks.layout import bank_rows
+from formulations.residency.banks.paths import Paths, ends
+from formulations.residency.banks.prices import BankMultipliers, certificate
+from formulations.residency.banks.relaxation import Relaxation
+from formulations.residency.banks.windows import Windows
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import fitting_timeline, relaxed_timeline
+from spmopt.solving import solve
+from spmopt.verifier import bound, verify
+from tests.banked import banked
+from tests.formulations.banks.campaign import references
+from tests.formulations.banks.cases import campaign_case
+
+NEAR = 1e-6
+
+
+@pytest.fixture(autouse=True)
+def _short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windowed, "_CELLS", 60)
+
+
+@pytest.fixture
+def _all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relaxing, "_MOST_STATES", -1)
+
+
+def case(seed: int) -> tuple[Instance, Objective, BankCoefficients]:
+    instance = banked(
+        seed,
+        banks=2 + seed % 2,
+        ports=seed % 2 == 0,
+        duplex=True,
+        max_operations=16,
+        max_tensors=7,
+    )
+    objective = objective_named(("time", "energy", "traffic")[seed % 3], instance.machine)
+    facts = BankCoefficients(instance, relaxed_timeline(instance), objective, relaxed=True)
+    return instance, objective, facts
+
+
+def random_prices(facts: BankCoefficients, seed: int) -> BankMultipliers:
+    generator = np.random.default_rng(seed)
+    shape = (facts.bank_count, facts.line.steps)
+    return BankMultipliers.legal(
+        facts,
+        hold=generator.random(shape) * facts.byte_price / 4,
+        load=generator.random(shape[1]) * facts.byte_time,
+        store=generator.random(shape[1]) * facts.byte_time,
+        port=generator.random(shape) * facts.byte_time,
+    )
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_walk_proves_what_the_table_of_all_states_does(seed: int) -> None:
+    _, _, facts = case(seed)
+    prices, windows = random_prices(facts, seed), Windows(facts)
+    table = Paths(facts, prices)
+    walk = windows.walk(prices, list(range(1, facts.line.steps)))
+    assert walk.bound == pytest.approx(table.bound, rel=1e-9, abs=1e-25)
+    spans = windows.spans
+    for step, back in walk.back.items():
+        through = spans.tensor[(spans.begin <= step) & (spans.end >= step)]
+        assert np.allclose(back[:, through], table.back[step][:, through], rtol=1e-9, atol=1e-25)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_windows_add_up_to_what_all_prices_prove(seed: int) -> None:
+    """Each window says so of all steps, less what is fixed of the others."""
+    _, _, facts = case(seed)
+    prices, windows = random_prices(facts, seed), Windows(facts)
+    whole, end = Paths(facts, prices), ends(facts)
+    borders = windows.borders(0.0)
+    back = windows.walk(prices, borders).back
+    for begin, stop in pairwise(borders):
+        border = Border(whole.ahead[begin], back.get(stop, end.back))
+        window = windowed._Window(facts, windows.spans, (begin, stop), border)
+        own = Paths(window._facts, prices.within(begin, stop), window._border)
+        assert np.allclose(own.ahead[-1], whole.ahead[stop][:, window.own], atol=1e-25)
+        assert np.allclose(own.back[0], whole.back[begin][:, window.own], atol=1e-25)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_sweeps_never_lose_and_end_at_most_at_the_whole_program(seed: int) -> None:
+    instance, objective, facts = case(seed)
+    request = Request(objective=objective)
+    whole = Relaxation(instance, request, fitting_timeline(instance))
+    whole.run(request)
+    windows, prices = Windows(facts), random_prices(facts, seed)
+    values = [windows.walk(prices, []).bound]
+    for number in range(4):
+        prices, _ = windows.sweep(prices, request, facts.byte_price, number % 2 / 2)
+        values.append(windows.walk(prices, []).bound)
+        assert values[-1] >= values[-2] - 1e-9 * abs(values[-2])
+    assert values[-1] <= whole.bound * (1 + NEAR) + 1e-20
+    if len(windows.borders(0.0)) == 2:
+        assert values[-1] == pytest.approx(whole.bound, rel=1e-5, abs=1e-20)
+    proved = float(bound(instance, certificate(instance, objective, facts, prices)))
+    assert proved == pytest.approx(values[-1], rel=NEAR, abs=1e-20)
+
+
+@pytest.mark.usefixtures("_all_large")
+def test_windows_are_rounded_to_legal_plans() -> None:
+    several = made = 0
+    for seed in range(40):
+        instance, objective, facts = case(seed)
+        request, line = Request(objective=objective), fitting_timeline(instance)
+        plan = Relaxation(instance, request, line).run(request)
+        if plan is None:
+            continue
+        own = BankCoefficients(instance, line, objective, relaxed=False)
+        banked_plan = replace(plan, banks=bank_rows(first_fit(own, plan)))
+        assert verify(instance, assemble(instance, banked_plan)).legal, seed
+        made, several = made + 1, several + (len(Windows(facts).borders(0.0)) > 2)
+    assert made >= 30
+    assert several >= 10
+
+
+@pytest.mark.usefixtures("_all_large")
+def test_their_bound_is_below_every_schedule() -> None:
+    tried = 0
+    for seed, known in enumerate(references()[:60]):
+        if known.optimum is None:
+            continue
+        instance, objective = campaign_case(seed)
+        found = solve(instance, "banks", Request(objective=objective, threads=1))
+        assert found.bound is not None
+        assert found.value is not None
+        assert found.bound <= known.optimum <= found.value, seed
+        tried += 1
+    assert tried >= 40
+
+
+@pytest.mark.usefixtures("_all_large")
+def test_without_time_no_window_is_solved() -> None:
+    instance, objective, _ = case(3)
+    request = Request(objective=objective, time_limit_s=0.0)
+    late = Relaxation(instance, request, fitting_timeline(instance))
+    before = late.bound
+    assert late.run(request) is None
+    assert late.cut_short
+    assert late.bound == before

@@ -7,9 +7,7 @@ cheapest is kept. Which moves are left out, and why none of them is missed: READ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -226,10 +224,12 @@ class _Moves:
         cost = self._cost_before() + self.layout.cycle * np.maximum(alone, busy)
         live = np.flatnonzero(self.of_step.live_after)
         ahead = self.next[live, self.held[:, live]].min(axis=2).sum(axis=1)
-        dead = np.flatnonzero(~self.of_step.live_after)
-        ahead = ahead + self.next[dead, 0, 0].sum()
         least: Ints = (cost << POINT) + self.search.costs.base[self.step + 1] + ahead
-        return least
+        return least + self._dead_ahead()
+
+    def _dead_ahead(self) -> int:
+        """Return what tensors cost from the next step on whose contents are not needed then."""
+        return int(self.next[~self.of_step.live_after, 0, 0].sum())
 
     def _cost_before(self) -> Ints:
         """Return the cost of each move but for the time of this step."""
@@ -312,34 +312,53 @@ class _Moves:
             self.bound = self.bound + self._relief(tensor, held, dirty, self.next[tensor, held, 0])
             return
         late = bool(self.mode.after[tensor])
+        size = self._amounts(tensor, dirty)
+        cycles = layout.cycles(size)
+        left = dirty[:, None] - np.maximum(size, 0)
         rate = full if late else int(self.prices.out[self.step])
-        targets = layout.size[tensor]
-        moved = np.maximum(dirty[:, None] - targets, 0)
-        cycles = layout.cycles(moved)
-        price = layout.out_byte * moved
-        filled = layout.filled_pages(dirty, tensor)
-        after = self.next[tensor]
-        ways = [
-            np.where(moved > 0, rate * cycles + (price << POINT) + after[held], NEVER),
-            after[held, filled][:, None],
-            after[held, :1] + rate * (layout.setup + 1) + np.where(dirty > 1, 0, NEVER)[:, None],
-        ]
-        costs = np.concatenate(ways[:2] if late else ways, axis=1)
+        costs = rate * cycles + ((layout.out_byte * size) << POINT)
+        costs = costs + self.next[tensor][held[:, None], layout.filled_pages(left, tensor)]
+        fill = self.next[tensor, held, 0] + rate * (layout.setup + 1)
+        fill = np.where((dirty > 1) & (not late), fill, NEVER)
+        costs = np.concatenate((np.where(size < 0, NEVER, costs), fill[:, None]), axis=1)
         more = np.minimum(self._relief(tensor, held, dirty, costs.T).T, NEVER)
         row, way = np.nonzero(self.bound[:, None] + more <= self.search.limit)
-        count = targets.size
         places = self._keep(row, more[row, way])
-        dirty, way = dirty[row[places]], way[places]
-        target = np.where(way < count, targets[np.minimum(way, count - 1)], dirty)
-        time, fill = layout.cycles(dirty - target), way == count + 1
-        self.left[:, tensor] = np.where(fill, _FILL, target)
-        self.stored[:, tensor] = np.where(fill, dirty, dirty - target)
-        self.price = self.price + layout.out_byte * (dirty - target)
-        self.fills = self.fills + fill
+        row, way = row[places], way[places]
+        fills, dirty = way == size.shape[1], dirty[row]
+        size, time = (
+            np.where(fills, 0, each[row, np.minimum(way, each.shape[1] - 1)])
+            for each in (size, cycles)
+        )
+        self.left[:, tensor] = np.where(fills, _FILL, dirty - size)
+        self.stored[:, tensor] = np.where(fills, dirty, size)
+        self.price = self.price + layout.out_byte * size
+        self.fills = self.fills + fills
         if late:
             self.after = self.after + time
         else:
-            self.out = self.out + np.where(fill, layout.setup, time)
+            self.out = self.out + np.where(fills, layout.setup, time)
+
+    def _amounts(self, tensor: int, dirty: Ints) -> Ints:
+        """Return (moves, ways) bytes that may be stored, but for fills; -1 for none.
+
+        Nothing; up to the begin of a page, and what moves in the same whole cycles; and that with
+        up to a whole number of bytes in whole cycles more, as far as the page before.
+        """
+        layout, target = self.layout, self.layout.size[tensor]
+        exact = dirty[:, None] - target
+        ways = [np.zeros((dirty.size, 1), np.int64)]
+        ways += [np.where(exact > 0, exact, -1)] if layout.out_byte else []
+        busy = -(-exact * layout.per // layout.rate)
+        before = dirty[:, None] - np.concatenate(([0], target[:-1]))
+        last = np.full_like(exact, -1)
+        for beyond in range(self._beyond + 1):
+            size = (busy + beyond) * layout.rate // layout.per
+            more = np.minimum(size, dirty[:, None])
+            good = (exact > 0) & (more > last) & ((beyond == 0) | (more < before))
+            ways.append(np.where(good, more, -1))
+            last = np.maximum(last, more)
+        return np.concatenate(ways, axis=1)
 
     def _relief(self, tensor: int, held: Ints, dirty: Ints, costs: Ints) -> Ints:
         """Return ``costs`` in place of the best ones that the bound has so far."""
@@ -356,18 +375,14 @@ class _Moves:
         return alone, self.before + self.into + self.out + self.after
 
     def _fill(self) -> None:
-        """Let fills have what is idle, and up to a whole number of bytes in whole cycles more.
-
-        Where several share it, each gets more than its share, by a part at most.
-        """
+        """Let fills have what is idle, and up to a whole number of bytes in whole cycles more."""
         alone, busy = self._times()
-        self._keep(np.flatnonzero((self.fills == 0) | (alone - busy + self._beyond >= self.fills)))
-        filled = [self._rows(self.fills == 0, 0, None)]
-        for beyond in range(self._beyond + 1):
-            filled.append(self._rows(self.fills == 1, beyond, None))
-            for count in np.unique(self.fills[self.fills > 1]):
-                for share in _shares(int(count), self.search.effort.parts):
-                    filled.append(self._rows(self.fills == count, beyond, share))
+        idle = alone - busy + self._beyond
+        self._keep(np.flatnonzero((self.fills == 0) | (idle >= self.fills)))
+        filled = [self._rows(np.flatnonzero(self.fills == 0), 0)]
+        for beyond in range(self._beyond + 1 if self.fills.any() else 0):
+            filled.append(self._rows(np.flatnonzero(self.fills == 1), beyond))
+            filled += self._shared(beyond)
         self._join(filled)
 
     @property
@@ -375,29 +390,53 @@ class _Moves:
         """Cycles beyond the idle ones that a fill may take: then its bytes may round better."""
         return self.layout.per - 1 if self.layout.per <= _FINE else 0
 
-    def _rows(self, rows: Bools, beyond: int, share: tuple[int, ...] | None) -> dict[str, Ints]:
-        """Return columns of some rows, whose fills have each got ``share`` parts, in order."""
+    def _shared(self, beyond: int) -> list[dict[str, Ints]]:
+        """Let fills share what is idle: two in whole cycles, or each by a part more than its share.
+
+        Of three and more, each gets as much as if it were the only one.
+        """
+        alone, busy = self._times()
+        time, parts = alone - busy + beyond, self.search.effort.parts
+        rows = np.flatnonzero((self.fills == 2) & (time >= 2))
+        count = np.minimum(time[rows] - 1, parts)
+        rows = np.repeat(rows, count)
+        first = np.arange(rows.size) - np.repeat(np.cumsum(count) - count, count) + 1
+        time = time[rows]
+        fine = time <= parts
+        one = np.where(fine, first, first * time // parts)
+        other = np.where(fine, time - first, (parts + 1 - first) * time // parts)
+        found = [self._rows(rows, beyond, np.stack((one, other), axis=1), fine)]
+        rows = np.flatnonzero(self.fills > 2)
+        for fills in np.unique(self.fills[rows]):
+            some = rows[self.fills[rows] == fills]
+            most = np.maximum((alone - busy)[some] + beyond - fills + 1, 0)
+            got = np.repeat(most[:, None], fills, axis=1)
+            found.append(self._rows(some, beyond, got, np.zeros(some.size, bool)))
+        return found
+
+    def _rows(
+        self, rows: Ints, beyond: int, got: Ints | None = None, fine: Bools | None = None
+    ) -> dict[str, Ints]:
+        """Return columns of some moves, whose fills have got so many cycles each, in order.
+
+        Where these are not ``fine``, what they move is rounded up.
+        """
         found = {name: getattr(self, name)[rows] for name in self._COLUMNS}
         alone, busy = (each[rows] for each in self._times())
-        fill, dirty = found["left"] == _FILL, found["stored"]
-        # The first fill may be out of time, but for the cycles beyond.
+        fill, dirty, layout = found["left"] == _FILL, found["stored"], self.layout
         time = np.where(fill.any(axis=1), np.maximum(alone - busy + beyond, 0), 0)
-        parts = np.ones(1, np.int64) if share is None else np.array(share)
-        rank = np.minimum(np.cumsum(fill, axis=1) - 1, parts.size - 1)
-        whole = 1 if share is None else self.search.effort.parts
-        got = parts[rank] * time[:, None] // whole
-        # As little time as parts is shared exactly, in whole cycles.
-        exact = (parts.size - 1) * time < whole if self.layout.per <= _FINE else time < 0
-        size = got * self.layout.rate
-        up = np.where(exact, 0, self.layout.per - 1)[:, None]
-        size = (size + up) // self.layout.per
+        got = time[:, None] if got is None else got
+        rank = np.minimum(np.cumsum(fill, axis=1) - 1, got.shape[1] - 1)
+        size = np.take_along_axis(got, np.maximum(rank, 0), axis=1) * layout.rate
+        exact = np.full(rows.size, layout.per <= _FINE) & (True if fine is None else fine)
+        size = (size + np.where(exact, 0, layout.per - 1)[:, None]) // layout.per
         size = np.where(fill, np.minimum(size, dirty), dirty)
         found["left"] = np.where(fill, dirty - size, found["left"])
         found["stored"] = size
-        found["price"] = found["price"] + self.layout.out_byte * np.where(fill, size, 0).sum(axis=1)
+        found["price"] = found["price"] + layout.out_byte * np.where(fill, size, 0).sum(axis=1)
         found["out"] = found["out"] + time
         # All of it, if the channel has the time, is one of the other choices; so is nothing.
-        vain = (fill & ((size == dirty) | (size == 0))).any(axis=1) & (share is None)
+        vain = (fill & ((size == dirty) | (size == 0))).any(axis=1) & exact
         return {name: column[~vain] for name, column in found.items()}
 
     def _join(self, parts: list[dict[str, Ints]]) -> None:
@@ -414,7 +453,7 @@ class _Moves:
         live = self.of_step.live_after
         pages = np.where(live, self.held, 0)
         dirty = np.where(live, self.left, 0)
-        bound = (cost << POINT) + search.costs.base[self.step + 1]
+        bound = (cost << POINT) + search.costs.base[self.step + 1] + self._dead_ahead()
         for tensor in np.flatnonzero(live):
             filled = layout.filled_pages(dirty[:, tensor], int(tensor))
             bound = bound + self.next[tensor, pages[:, tensor], filled]
@@ -432,13 +471,6 @@ class _Moves:
         if self.step == len(search.facts.steps) - 1:
             good &= ~dirty.any(axis=1)  # R7
         return found.rows(good)
-
-
-def _shares(count: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Give parts to ``count`` fills so that any division of the whole is within one of these."""
-    for cuts in combinations(range(parts - 1 + count - 1), count - 1):
-        edges = (-1, *cuts, parts - 1 + count - 1)
-        yield tuple(edges[k + 1] - edges[k] for k in range(count))
 
 
 def _none(layer: Layer) -> Layer:

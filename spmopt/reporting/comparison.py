@@ -211,6 +211,8 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
     shown = si(*in_unit(best.objective, machine, value))
     if value == bound:
         return f"The optimum{where} is {shown} ({best.scheduler}), proven."
+    if best.enumerated:
+        return f"The optimum{where} is {shown} ({best.scheduler}), by enumeration."
     apart = "" if best.gap is None else percent(best.gap).removeprefix("+")
     if best.status is Status.OPTIMAL and apart:
         return f"The optimum{where} is {shown} ({best.scheduler}), proven to within {apart}."

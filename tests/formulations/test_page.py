@@ -171,17 +171,18 @@ def test_what_cannot_fit_is_infeasible() -> None:
         scheduled(instance, TRAFFIC)
 
 
-def test_of_several_modes_the_first_that_fits_runs() -> None:
+def test_of_several_modes_the_first_that_fits_runs_unless_all_are_enumerated() -> None:
     modes = [Op(reads="x", cycles=1, stationary="x"), Op(reads="x", cycles=20)]
     for spm, mode, value in ((8, 0, 9), (4, 1, 20)):
         instance = tiny({"x": (8, "in")}, [modes], spm=spm)
-        outcome = scheduled(instance, MAKESPAN)
+        outcome = page.rounded(instance, Request(threads=1))
         assert outcome.plan is not None
         assert outcome.plan.steps.mode.tolist() == [mode]
         assert verified(instance, MAKESPAN, outcome.plan) == value
         assert outcome.notes == (SEVERAL_MODES,)
         # One cycle in one mode, x streamed in the other: no mode is faster than 8.
         assert proved(instance, outcome) == pytest.approx(8)
+        assert scheduled(instance, MAKESPAN).notes == ()
 
 
 @pytest.mark.parametrize(("cycles", "value", "tolerance"), [(0, 20, 1e-4), (5, 40, 0.0)])

@@ -14,7 +14,7 @@ from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.prices import certificate
 from formulations.residency.banks.relaxation import Relaxation
 from formulations.residency.banks.retention import Retention
-from formulations.residency.page import schedule as page_schedule
+from formulations.residency.page import rounded
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.instance import Instance
@@ -129,7 +129,7 @@ def _without_banks(instance: Instance, request: Request, pages: int | None = Non
     machine = instance.machine
     size_bytes = (pages or machine.spm_pages) * machine.page_bytes
     whole = replace(machine, spm_bytes=size_bytes, banks=())
-    return page_schedule(
+    return rounded(
         replace(instance, machine=whole),
         replace(
             _part(request.part(bounds=False), _FOR_PAGES),

@@ -24,7 +24,10 @@ POINT = 16
 """Binary digits of prices behind the point."""
 NEVER = 2**59
 """More than any cost, at that scale; two of them still fit 64 bits."""
-_PATIENCE = 6
+_LENGTH = 1.0
+"""Of the first steps, in the distance that there would be to the best schedule's cost."""
+_PATIENCE = 10
+"""Steps without a better bound after which they begin at the best again, half as long."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -246,23 +249,28 @@ class Ascent:
         shape = layout.pages.size
         self._tolls = [np.zeros((len(step.modes), shape)) for step in facts.steps]
         self.best = CostsToGo(facts, self._legal())
+        self._best_at = self._here()
 
     def climb(self, most: int, count: int) -> CostsToGo:
         """Take at most ``count`` steps; ``most`` is what a schedule is known to cost."""
         goal = float(most << POINT)
-        length, idle, costs = 1.0, 0, self.best
+        length, idle, costs = _LENGTH, 0, self.best
+        self._at, self._tolls = (list(each) for each in self._best_at)
         for _ in range(count):
             if self.best.bound > (most - 1) << POINT or length < 1e-3:
                 break
             self._move(usage(costs), length * (goal - costs.bound) / (1 << POINT))
             costs = CostsToGo(self.facts, self._legal())
+            idle += 1
             if costs.bound > self.best.bound:
-                self.best, idle = costs, 0
-            else:
-                idle += 1
-            if idle == _PATIENCE:
-                length, idle = length / 2, 0
+                self.best, self._best_at, idle = costs, self._here(), 0
+            elif idle == _PATIENCE:
+                length, idle, costs = length / 2, 0, self.best
+                self._at, self._tolls = (list(each) for each in self._best_at)
         return self.best
+
+    def _here(self) -> tuple[list[Floats], list[Floats]]:
+        return list(self._at), list(self._tolls)
 
     def _move(self, slope: Usage, hope: float) -> None:
         step = hope / max(self._squared(slope), 1e-300)

@@ -14,16 +14,22 @@ from formulations.residency.states.search import Effort, StateSearch, TooLargeEr
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
+from spmopt.core.order import other_order
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 
-STEPS, TENSORS, PAGES = 40, 60, 32
+ENUMERATION = "enumeration of what may be resident and dirty after each step"
+"""What proves its bounds, for notes."""
+STEPS, TENSORS, PAGES = 12, 24, 16
 """Most of each that an instance may have."""
 CLIMB = 80
-BEAMS = (Effort(moves=10**9, states=30), Effort(moves=10**9, states=300))
-EXHAUSTIVE = (Effort(moves=4_000_000), Effort(moves=4_000_000, parts=64))
+"""Steps on the prices before each search."""
+BEAMS = tuple(Effort(moves=10**7, states=states) for states in (30, 300, 2000))
+PARTS = (1, 8, 64)
+MOVES = 20_000_000
+"""That exhaustive searches look at in all: some seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,10 +49,12 @@ def enumerated(
     Parameters
     ----------
     plan
-        In the listed order.
+        To begin with; where it is in another order, nothing is done.
     prices
         To begin with.
     """
+    if other_order(plan.steps.operation) is not None or request.remaining_s() <= 0:
+        return None
     layout = _facts(instance, request)
     return None if layout is None else _Proof(instance, request, layout, plan, prices).run()
 
@@ -95,23 +103,39 @@ class _Proof:
 
     def run(self) -> Enumerated:
         """Look for better plans, then for all."""
-        for effort in (*BEAMS, *EXHAUSTIVE):
+        for effort in BEAMS:
             # The better the schedule known, the better the steps.
-            best = self.ascent.climb(self.below, CLIMB if effort.states else 0)
+            best = self.ascent.climb(self.below, CLIMB)
             self.prove(-(-best.bound >> POINT))
-            if self.bound >= self.value or self.request.remaining_s() <= 0:
+            if self._closed or self._late() or self._search(effort) is None:
                 break
-            search = StateSearch(self.ascent.best, self.below, effort)
-            try:
-                found = search.run()
-            except TooLargeError:
+        moves: int | None = MOVES
+        for parts in PARTS:
+            if self._closed or self._late() or moves is None:
                 break
-            least = self.below if found is None else int(found.cost[0])
-            if search.exhaustive:
-                self.prove(least)
-            if found is not None:
-                self.offer(search)
+            looked_at = self._search(Effort(moves=moves, parts=parts))
+            moves = None if looked_at is None else moves - looked_at
         return Enumerated(plan=self.plan, value=self.value, bound=min(self.bound, self.value))
+
+    def _search(self, effort: Effort) -> int | None:
+        """Take what a search finds and proves; return the moves looked at, None of too many."""
+        search = StateSearch(self.ascent.best, self.below, effort, self._late)
+        try:
+            found = search.run()
+        except TooLargeError:
+            return None
+        if search.exhaustive:
+            self.prove(self.below if found is None else int(found.cost[0]))
+        if found is not None:
+            self.offer(search)
+        return search.moves
+
+    @property
+    def _closed(self) -> bool:
+        return self.value <= self.bound * (1 + Fraction(self.request.tolerance))
+
+    def _late(self) -> bool:
+        return self.request.remaining_s() <= 0
 
     def prove(self, cost: int) -> None:
         """Take a bound, in units of cost."""

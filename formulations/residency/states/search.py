@@ -7,6 +7,7 @@ cheapest is kept. Which moves are left out, and why none of them is missed: READ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from formulations.residency.states.prices import NEVER, POINT, CostsToGo, arriva
 from spmopt.core.table import Bools, Ints
 
 _CHUNK = 1 << 12
-_STRONG = 256
+_STRONG = 1024
 """States of least bound that all others are compared with, to see whether they are dominated."""
 _WAYS = 10
 """Moves that go on for each state, where these are limited."""
@@ -64,7 +65,7 @@ _FIELDS = ("pages", "dirty", "cost", "bound", "before", "mode", "held", "stored"
 
 
 class TooLargeError(Exception):
-    """More moves than allowed."""
+    """More moves than allowed, or than there is time for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +85,14 @@ class Effort:
 class StateSearch:
     """A search for schedules that cost less than ``below``."""
 
-    def __init__(self, costs: CostsToGo, below: int, effort: Effort) -> None:
+    def __init__(
+        self,
+        costs: CostsToGo,
+        below: int,
+        effort: Effort,
+        late: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._late = late
         self.facts: Facts = costs.facts
         self.costs, self.effort = costs, effort
         self.limit = (below - 1) << POINT
@@ -98,7 +106,7 @@ class StateSearch:
         Raises
         ------
         TooLargeError
-            There are too many moves.
+            There are too many moves, or it is late.
         """
         layer = self._first()
         for step in range(len(self.facts.steps)):
@@ -152,7 +160,7 @@ class StateSearch:
     def count(self, moves: int) -> None:
         """Count moves looked at."""
         self.moves += moves
-        if self.moves > self.effort.moves:
+        if self.moves > self.effort.moves or self._late():
             raise TooLargeError
 
 
@@ -493,13 +501,36 @@ def undominated(layer: Layer) -> Layer:
     first[1:] = (np.diff(layer.pages, axis=0) != 0).any(axis=1)
     first[1:] |= (np.diff(layer.dirty, axis=0) != 0).any(axis=1)
     layer = layer.rows(first)
-    strong = layer.rows(np.argsort(layer.bound, kind="stable")[:_STRONG])
+    return layer.rows(~_worse(layer, np.argsort(layer.bound, kind="stable")[:_STRONG]))
+
+
+_FIELD = 6
+"""Bits for the pages of a tensor, the first of which is 0 in a number of pages."""
+
+
+def _worse(layer: Layer, strong: Ints) -> Bools:
+    """Return which of different states are dominated by one of those in the rows ``strong``."""
+    words, guards = _packed(layer.pages)
     worse = np.zeros(len(layer.cost), bool)
-    for state in range(len(strong.cost)):
-        no_worse = layer.cost >= strong.cost[state]
-        no_worse &= (layer.pages <= strong.pages[state]).all(axis=1)
-        no_worse &= (layer.dirty >= strong.dirty[state]).all(axis=1)
-        same = (layer.pages == strong.pages[state]).all(axis=1)
-        same &= (layer.dirty == strong.dirty[state]).all(axis=1)
-        worse |= no_worse & ~same
-    return layer.rows(~worse)
+    for row in strong:
+        if worse[row]:
+            continue
+        no_worse = layer.cost >= layer.cost[row]
+        for word, guard in zip(words, guards, strict=True):
+            # The first bit of a field stays where the other state has no more pages.
+            no_worse &= (((word[row] | guard) - word) & guard) == guard
+        no_worse[row] = False
+        places = np.flatnonzero(no_worse)
+        worse[places] |= (layer.dirty[places] >= layer.dirty[row]).all(axis=1)
+    return worse
+
+
+def _packed(pages: Ints) -> tuple[list[Ints], list[np.int64]]:
+    """Return the pages of several tensors in one number each, and the first bits of all fields."""
+    words, guards = list[Ints](), list[np.int64]()
+    fields = 62 // _FIELD
+    for begin in range(0, pages.shape[1], fields):
+        shifts = _FIELD * np.arange(min(fields, pages.shape[1] - begin))
+        words.append((pages[:, begin : begin + fields] << shifts).sum(axis=1))
+        guards.append(np.int64((1 << (shifts + _FIELD - 1)).sum()))
+    return words, guards

@@ -27,8 +27,8 @@ STEPS, TENSORS, PAGES = 12, 24, 16
 CLIMB = 80
 """Steps on the prices before each search."""
 BEAMS = tuple(Effort(moves=10**7, states=states) for states in (30, 300, 2000))
-PARTS = (1, 8, 64)
-MOVES = 20_000_000
+PARTS = (1, 8, 64, 512, 4096)
+MOVES = 7_000_000
 """That exhaustive searches look at in all: some seconds."""
 
 

@@ -17,6 +17,9 @@ from formulations.residency.states.prices import NEVER, POINT, CostsToGo, arriva
 from spmopt.core.table import Bools, Ints
 
 _CHUNK = 1 << 12
+"""States that are gone on from at a time."""
+_AT_ONCE = 2_000_000
+"""Moves at a time, of some 400 bytes each."""
 _STRONG = 1024
 """States of least bound that all others are compared with, to see whether they are dominated."""
 _WAYS = 10
@@ -158,9 +161,9 @@ class StateSearch:
         return _stacked(found)
 
     def count(self, moves: int) -> None:
-        """Count moves looked at."""
+        """Count moves looked at, before they take up memory."""
         self.moves += moves
-        if self.moves > self.effort.moves or self._late():
+        if moves > _AT_ONCE or self.moves > self.effort.moves or self._late():
             raise TooLargeError
 
 
@@ -306,11 +309,12 @@ class _Moves:
         """Decide what is stored (R5): up to the begin of a page, or what the idle channel takes."""
         self.left = np.zeros_like(self.held)
         self.stored = np.zeros_like(self.held)
+        last = self.step == len(self.search.facts.steps) - 1
         for tensor in np.flatnonzero(self.of_step.live_after):
-            self._choose_store(int(tensor))
+            self._choose_store(int(tensor), fills=not last)
         self._fill()
 
-    def _choose_store(self, tensor: int) -> None:
+    def _choose_store(self, tensor: int, *, fills: bool) -> None:
         layout, full = self.layout, self.search.facts.layout.cycle << POINT
         held = self.held[:, tensor]
         dirty = self.layer.dirty[self.from_row, tensor]
@@ -327,25 +331,25 @@ class _Moves:
         costs = rate * cycles + ((layout.out_byte * size) << POINT)
         costs = costs + self.next[tensor][held[:, None], layout.filled_pages(left, tensor)]
         fill = self.next[tensor, held, 0] + rate * (layout.setup + 1)
-        fill = np.where((dirty > 1) & (not late), fill, NEVER)
+        fill = np.where((dirty > 1) & (fills and not late), fill, NEVER)
         costs = np.concatenate((np.where(size < 0, NEVER, costs), fill[:, None]), axis=1)
         more = np.minimum(self._relief(tensor, held, dirty, costs.T).T, NEVER)
         row, way = np.nonzero(self.bound[:, None] + more <= self.search.limit)
         places = self._keep(row, more[row, way])
         row, way = row[places], way[places]
-        fills, dirty = way == size.shape[1], dirty[row]
+        chosen, dirty = way == size.shape[1], dirty[row]
         size, time = (
-            np.where(fills, 0, each[row, np.minimum(way, each.shape[1] - 1)])
+            np.where(chosen, 0, each[row, np.minimum(way, each.shape[1] - 1)])
             for each in (size, cycles)
         )
-        self.left[:, tensor] = np.where(fills, _FILL, dirty - size)
-        self.stored[:, tensor] = np.where(fills, dirty, size)
+        self.left[:, tensor] = np.where(chosen, _FILL, dirty - size)
+        self.stored[:, tensor] = np.where(chosen, dirty, size)
         self.price = self.price + layout.out_byte * size
-        self.fills = self.fills + fills
+        self.fills = self.fills + chosen
         if late:
             self.after = self.after + time
         else:
-            self.out = self.out + np.where(fills, layout.setup, time)
+            self.out = self.out + np.where(chosen, layout.setup, time)
 
     def _amounts(self, tensor: int, dirty: Ints) -> Ints:
         """Return (moves, ways) bytes that may be stored, but for fills; -1 for none.
@@ -407,6 +411,7 @@ class _Moves:
         time, parts = alone - busy + beyond, self.search.effort.parts
         rows = np.flatnonzero((self.fills == 2) & (time >= 2))
         count = np.minimum(time[rows] - 1, parts)
+        self.search.count(int(count.sum()))
         rows = np.repeat(rows, count)
         first = np.arange(rows.size) - np.repeat(np.cumsum(count) - count, count) + 1
         time = time[rows]
@@ -438,19 +443,18 @@ class _Moves:
         size = np.take_along_axis(got, np.maximum(rank, 0), axis=1) * layout.rate
         exact = np.full(rows.size, layout.per <= _FINE) & (True if fine is None else fine)
         size = (size + np.where(exact, 0, layout.per - 1)[:, None]) // layout.per
-        size = np.where(fill, np.minimum(size, dirty), dirty)
+        # All of it, if the channel has the time, is one of the other choices; so is nothing.
+        vain = (fill & ((size >= dirty) | (size == 0))).any(axis=1) & exact
+        size = np.where(fill, np.minimum(size, dirty - 1), dirty)
         found["left"] = np.where(fill, dirty - size, found["left"])
         found["stored"] = size
         found["price"] = found["price"] + layout.out_byte * np.where(fill, size, 0).sum(axis=1)
         found["out"] = found["out"] + time
-        # All of it, if the channel has the time, is one of the other choices; so is nothing.
-        vain = (fill & ((size == dirty) | (size == 0))).any(axis=1) & exact
         return {name: column[~vain] for name, column in found.items()}
 
     def _join(self, parts: list[dict[str, Ints]]) -> None:
         for name in self._COLUMNS:
             setattr(self, name, np.concatenate([part[name] for part in parts]))
-        self.search.count(self.bound.size)
 
     def finished(self) -> Layer:
         """Return the states that the moves lead to, without those that cannot cost less."""

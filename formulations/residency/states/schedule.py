@@ -20,7 +20,7 @@ from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 
-ENUMERATION = "enumeration of what may be resident and dirty after each step"
+ENUMERATION = "an enumeration"
 """What proves its bounds, for notes."""
 STEPS, TENSORS, PAGES = 12, 24, 16
 """Most of each that an instance may have."""

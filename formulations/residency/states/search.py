@@ -403,29 +403,36 @@ class _Moves:
         return self.layout.per - 1 if self.layout.per <= _FINE else 0
 
     def _shared(self, beyond: int) -> list[dict[str, Ints]]:
-        """Let fills share what is idle: two in whole cycles, or each by a part more than its share.
-
-        Of three and more, each gets as much as if it were the only one.
-        """
+        """Let several fills share what is idle."""
         alone, busy = self._times()
-        time, parts = alone - busy + beyond, self.search.effort.parts
-        rows = np.flatnonzero((self.fills == 2) & (time >= 2))
-        count = np.minimum(time[rows] - 1, parts)
-        self.search.count(int(count.sum()))
-        rows = np.repeat(rows, count)
-        first = np.arange(rows.size) - np.repeat(np.cumsum(count) - count, count) + 1
-        time = time[rows]
-        fine = time <= parts
-        one = np.where(fine, first, first * time // parts)
-        other = np.where(fine, time - first, (parts + 1 - first) * time // parts)
-        found = [self._rows(rows, beyond, np.stack((one, other), axis=1), fine)]
-        rows = np.flatnonzero(self.fills > 2)
-        for fills in np.unique(self.fills[rows]):
-            some = rows[self.fills[rows] == fills]
-            most = np.maximum((alone - busy)[some] + beyond - fills + 1, 0)
-            got = np.repeat(most[:, None], fills, axis=1)
-            found.append(self._rows(some, beyond, got, np.zeros(some.size, bool)))
+        time, found = alone - busy + beyond, list[dict[str, Ints]]()
+        for fills in np.unique(self.fills[self.fills > 1]):
+            rows = np.flatnonzero((self.fills == fills) & (time >= fills))
+            places, got, fine = self._divided(time[rows], int(fills))
+            found.append(self._rows(rows[places], beyond, got, fine))
         return found
+
+    def _divided(self, time: Ints, fills: int) -> tuple[Ints, Ints, Bools]:
+        """Divide cycles among fills: in every way, or so that each has a part too much at most.
+
+        Returns
+        -------
+        places, got, fine
+            (ways,) places in ``time``; (ways, fills) cycles; (ways,) whether they are no more.
+        """
+        if fills == 1:
+            return np.arange(time.size), time[:, None], np.ones(time.size, bool)
+        parts, most = self.search.effort.parts, np.maximum(time - fills + 1, 0)
+        count = np.minimum(most, parts)
+        self.search.count(int(count.sum()))
+        places = np.repeat(np.arange(time.size), count)
+        first = np.arange(places.size) - np.repeat(np.cumsum(count) - count, count) + 1
+        time, fine = time[places], most[places] <= parts
+        rest = np.where(fine, time - first, (parts + 1 - first) * time // parts)
+        first = np.where(fine, first, first * time // parts)
+        further, got, all_fine = self._divided(rest, fills - 1)
+        got = np.concatenate((first[further, None], got), axis=1)
+        return places[further], got, fine[further] & all_fine
 
     def _rows(
         self, rows: Ints, beyond: int, got: Ints | None = None, fine: Bools | None = None

@@ -164,7 +164,7 @@ def test_too_many_moves_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "MOVES", 100)
     monkeypatch.setattr(schedule, "CLIMB", 2)
     left = 0
-    for seed in range(20):
+    for seed in range(40):
         instance = random_instance(seed, **SMALL)
         try:
             best = optimum(instance, MAKESPAN)

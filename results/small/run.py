@@ -62,7 +62,7 @@ def tables(rows: pd.DataFrame) -> Tables:
     lines = [
         _line(kind, what, found[found.kind == kind])
         for kind in KINDS
-        for what, found in (("prices alone", before), ("now", rows))
+        for what, found in (("prices alone", before), ("enumeration", rows))
     ]
     heads = ["instances", "bounds", "count", "proved %", "median gap of the others %"]
     return {"": tabulated([*heads, "median s", "most s"], lines, left=2)}
@@ -70,7 +70,8 @@ def tables(rows: pd.DataFrame) -> Tables:
 
 def _line(kind: str, what: str, rows: pd.DataFrame) -> list[str]:
     others = rows[~rows.proved]
-    gap = "-" if others.empty else in_percent(others.gap.median())
+    bound = others.bound if "least" not in others else others[["bound", "least"]].max(axis=1)
+    gap = "-" if others.empty else in_percent((others.value / bound - 1).median())
     seconds = (f"{rows.seconds.median():.2f}", f"{rows.seconds.max():.2f}")
     return [kind, what, f"{len(rows)}", in_percent(rows.proved.mean()), gap, *seconds]
 

@@ -228,7 +228,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         An operation's stationary operands and scratch do not fit the SPM.
     """
     half = replace(request.part(bounds=True), time_limit_s=request.time_limit_s / 2)
-    paged = page.schedule(instance, half)
+    paged = page.rounded(instance, half)
     best: ContiguousPlan | None = None
 
     def value(plan: Plan) -> Fraction:

@@ -1,16 +1,19 @@
-"""Residency in pages, order fixed: the fluid optimum, rounded, with its certified bound."""
+"""Residency in pages, order fixed: the fluid optimum, rounded, then all states if these are few."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from math import inf
 
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
 from formulations.residency.flow.timed import timed_start
+from formulations.residency.states.schedule import ENUMERATION, enumerated
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
-from spmopt.core.result import ClassBound, Outcome
+from spmopt.core.result import EVERY_SCHEDULE, ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
 _NEAR = 0.01
@@ -21,18 +24,43 @@ _VAIN = "the search ended before its time: a program gained nothing over a flow 
 def schedule(instance: Instance, request: Request) -> Outcome:
     """Find a near-optimal schedule; any number of whole pages of a tensor may be resident.
 
-    Optimal where a flow decides (:mod:`formulations.residency.flow`). The bound holds for all
-    legal schedules in the instance's order. Where operations have several modes, each runs in the
-    first that fits.
+    Optimal where a flow decides (:mod:`formulations.residency.flow`), and where all that could be
+    better is enumerated (:mod:`formulations.residency.states`), in any modes. Elsewhere each
+    operation runs in the first mode that fits. The bound holds for all legal schedules in the
+    instance's order.
 
     Raises
     ------
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
+    outcome, gap = _rounded(instance, request)
+    if gap <= request.tolerance or outcome.plan is None:
+        return outcome
+    found = enumerated(instance, request, outcome.plan, outcome.certificate)
+    if found is None:
+        return outcome
+    return replace(
+        outcome,
+        plan=found.plan,
+        class_bound=ClassBound(
+            value=float(found.bound), holds_for=EVERY_SCHEDULE, proved_by=ENUMERATION
+        ),
+        notes=(),
+        cut_short=outcome.cut_short and found.value > found.bound,
+    )
+
+
+def rounded(instance: Instance, request: Request) -> Outcome:
+    """Do as :func:`schedule`, without enumeration."""
+    return _rounded(instance, request)[0]
+
+
+def _rounded(instance: Instance, request: Request) -> tuple[Outcome, float]:
+    """Return an outcome, and the gap that is left; 0 where a flow decides."""
     optimal = decided(instance, request)
     if optimal.plan is not None:
-        return optimal
+        return optimal, 0.0
     search = ColumnGeneration(instance, request)
     if request.start is not None:
         search.offer_plan(request.start)
@@ -51,7 +79,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
             certificate=search.certificate,
             notes=(_VAIN,) if vain else (),
             cut_short=cut_short,
-        )
+        ), search.gap
     # Prices of one mode prove little for all of them.
     relaxed = ColumnGeneration(instance, request, fluid=True)
     relaxed.run(request.tolerance)
@@ -61,7 +89,12 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         certificate=best.certificate,
         notes=(SEVERAL_MODES,),
         cut_short=best.cut_short(request.tolerance),
-    )
+    ), search.gap if best is search else _gap(search.value, relaxed.bound)
+
+
+def _gap(value: Fraction | None, bound: float) -> float:
+    """Return by how much a value is above a bound, relative to that."""
+    return float(value) / bound - 1 if value is not None and bound > 0 else inf
 
 
 def decided(instance: Instance, request: Request) -> Outcome:

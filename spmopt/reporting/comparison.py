@@ -211,6 +211,8 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
     shown = si(*in_unit(best.objective, machine, value))
     if value == bound:
         return f"The optimum{where} is {shown} ({best.scheduler}), proven."
+    if best.enumerated:
+        return f"The optimum{where} is {shown} ({best.scheduler}), by enumeration."
     apart = "" if best.gap is None else percent(best.gap).removeprefix("+")
     if best.status is Status.OPTIMAL and apart:
         return f"The optimum{where} is {shown} ({best.scheduler}), proven to within {apart}."
@@ -220,7 +222,8 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
 
 
 def _cost(tested: Result, best: Result, name: str, where: str = "") -> str:
-    value, bound = tested.value or Fraction(0), tested.bound or Fraction(0)
+    value = tested.value or Fraction(0)
+    bound = (best.value if best.enumerated else tested.bound) or Fraction(0)
     if tested.status is Status.OPTIMAL:
         return f"{name} is optimal{where or ' here'}."
     least = float(value / best.value - 1) if best.value else 0.0

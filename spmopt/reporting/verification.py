@@ -107,6 +107,8 @@ def _cover_record(instance: Instance, result: Result, found: Audit) -> dict[str,
 
 
 def _status(result: Result) -> str:
+    if result.status is Status.OPTIMAL and result.enumerated:
+        return f"{result.status}: by enumeration, which is not repeated here"
     if result.status is Status.OPTIMAL and result.tolerance is not None:
         tolerance, which = result.tolerance, "the tolerance asked for"
         if tolerance > LARGEST_TOLERANCE:

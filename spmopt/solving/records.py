@@ -172,6 +172,6 @@ def result_of(
                 f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
             )
     gap = result.gap if run.pieces is None else result.cover_gap
-    if is_optimal(gap, request.tolerance):
+    if is_optimal(gap, request.tolerance) or result.enumerated:
         return replace(result, status=Status.OPTIMAL, notes=run.notes)
     return replace(result, status=Status.FEASIBLE)

@@ -36,6 +36,11 @@ def scheduled(instance: Instance, objective: Objective, **request: Any) -> Outco
     return page.schedule(instance, Request(objective=objective, threads=1, **request))
 
 
+def rounded(instance: Instance, objective: Objective, **request: Any) -> Outcome:
+    """What prices alone find."""
+    return page.rounded(instance, Request(objective=objective, threads=1, **request))
+
+
 def verified(instance: Instance, objective: Objective, plan: Plan | None) -> Fraction:
     """The verifier's value of a plan, which must be the formulation's own too."""
     assert plan is not None
@@ -78,10 +83,10 @@ def test_no_search_that_is_cut_short_proves_less_than_the_prices_it_begins_with(
     for seed in range(24):
         instance = random_instance(seed, **LARGER)
         objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
-        known = scheduled(instance, objective, tolerance=1e-6)
+        known = rounded(instance, objective, tolerance=1e-6)
         given: dict[str, Any] = {"start": known.plan, "prices": known.certificate}
-        again = scheduled(instance, objective, tolerance=0.0, time_limit_s=limit_s, **given)
-        without = scheduled(instance, objective, tolerance=0.0, time_limit_s=0.0, start=known.plan)
+        again = rounded(instance, objective, tolerance=0.0, time_limit_s=limit_s, **given)
+        without = rounded(instance, objective, tolerance=0.0, time_limit_s=0.0, start=known.plan)
         assert proved(instance, again) >= proved(instance, known) * (1 - Fraction(1, 10**9)), seed
         raised += proved(instance, without) < proved(instance, known)
     assert raised > 5
@@ -93,7 +98,7 @@ def test_never_worse_than_any_start() -> None:
         objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
         # Of another order or in other modes at times.
         start = random_plan(instance, np.random.default_rng(seed), free_order=seed % 2 == 1)
-        outcome = scheduled(instance, objective, start=start)
+        outcome = rounded(instance, objective, start=start)
         value = verified(instance, objective, outcome.plan)
         assert value <= verified(instance, objective, start), seed
 
@@ -171,17 +176,18 @@ def test_what_cannot_fit_is_infeasible() -> None:
         scheduled(instance, TRAFFIC)
 
 
-def test_of_several_modes_the_first_that_fits_runs() -> None:
+def test_of_several_modes_the_first_that_fits_runs_unless_all_are_enumerated() -> None:
     modes = [Op(reads="x", cycles=1, stationary="x"), Op(reads="x", cycles=20)]
     for spm, mode, value in ((8, 0, 9), (4, 1, 20)):
         instance = tiny({"x": (8, "in")}, [modes], spm=spm)
-        outcome = scheduled(instance, MAKESPAN)
+        outcome = page.rounded(instance, Request(threads=1))
         assert outcome.plan is not None
         assert outcome.plan.steps.mode.tolist() == [mode]
         assert verified(instance, MAKESPAN, outcome.plan) == value
         assert outcome.notes == (SEVERAL_MODES,)
         # One cycle in one mode, x streamed in the other: no mode is faster than 8.
         assert proved(instance, outcome) == pytest.approx(8)
+        assert scheduled(instance, MAKESPAN).notes == ()
 
 
 @pytest.mark.parametrize(("cycles", "value", "tolerance"), [(0, 20, 1e-4), (5, 40, 0.0)])

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
-from spmopt.core.result import Result, Status
+from spmopt.core.result import EVERY_SCHEDULE, ClassBound, Result, Status
 from spmopt.reporting.comparison import verdict
 from tests.io.samples import schedule
 
@@ -49,6 +49,16 @@ def test_the_best_greedy_rule_is_named() -> None:
     ]
     assert verdict(MACHINE, [lru, nearer, page])[1:] == [
         f"The best greedy rule, {rule}, takes 5 % more time than the optimum."
+    ]
+
+
+def test_an_optimum_by_enumeration_is_called_so() -> None:
+    known = ClassBound(value=110.0, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
+    page = replace(result("page", 110, 100, Status.OPTIMAL), class_bound=known, tolerance=1e-4)
+    belady = result("belady", 121, 100)
+    assert verdict(MACHINE, [belady, page]) == [
+        "The optimum is 110 ms (page), by enumeration.",
+        "Belady takes 10 % more time than the optimum.",
     ]
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 from spmopt.audit import Audit
 from spmopt.core.errors import Conflict
 from spmopt.core.objective import MAKESPAN, TRAFFIC
-from spmopt.core.result import OUT_OF_TIME, ClassBound, Result, Status
+from spmopt.core.result import EVERY_SCHEDULE, OUT_OF_TIME, ClassBound, Result, Status
 from spmopt.metrics import in_unit
 from spmopt.reporting.quantities import si
 from spmopt.reporting.results import result_parts, result_record
@@ -66,6 +66,13 @@ def test_what_is_not_checked_is_said() -> None:
     assert "the file says of its schedule that it was not verified" in text(
         replace(RESULT, verified=False)
     )
+
+
+def test_what_was_enumerated_is_not_checked() -> None:
+    every = ClassBound(value=12.0, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
+    said = text(replace(RESULT, value=Fraction(12), class_bound=every, tolerance=1e-4))
+    assert "optimal: by enumeration, which is not repeated here" in said
+    assert "not checked: the bound for all schedules in the listed order" in said
 
 
 def test_an_unfinished_bound_is_called_so() -> None:

@@ -7,6 +7,7 @@ import pytest
 from spmopt.audit import audit
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.result import (
+    EVERY_SCHEDULE,
     WHOLE_TENSORS,
     Certificate,
     ClassBound,
@@ -168,6 +169,23 @@ def test_bound_for_fewer_schedules(result: Result) -> None:
     assert audit(INSTANCE, replace(result, class_bound=known)).violations == ()
     high = replace(known, value=rounded * 1.01)
     assert "the bound for whole tensors" in complaint(replace(result, class_bound=high))
+
+
+def test_an_optimum_by_enumeration_needs_no_bound_by_prices(result: Result) -> None:
+    assert result.value is not None
+    assert result.gap is not None
+    assert result.gap > 0.01
+    value = float(result.value)
+    known = ClassBound(value=value, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
+    claimed = replace(result, status=Status.OPTIMAL, class_bound=known)
+    assert claimed.enumerated
+    assert audit(INSTANCE, claimed).violations == ()
+    # Only of a bound for every schedule, and only within the tolerance.
+    for other in (replace(known, value=value * 0.99), replace(known, holds_for="whole tensors")):
+        assert "optimal is not true" in complaint(replace(claimed, class_bound=other))
+    assert "is above the schedule" in complaint(
+        replace(claimed, class_bound=replace(known, value=value * 1.01))
+    )
 
 
 def test_a_certified_bound_for_fewer_schedules(result: Result) -> None:

@@ -18,7 +18,7 @@ from formulations.residency.banks.prices import BankMultipliers, certificate
 from formulations.residency.banks.relaxation import Relaxation
 from formulations.residency.banks.retention import Retention
 from formulations.residency.banks.value import plan_value
-from formulations.residency.page import schedule as page_schedule
+from formulations.residency.page import rounded
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.instance import Instance
@@ -170,10 +170,10 @@ def _in_one_bank(instance: Instance, request: Request, bank: int) -> Plan | None
 
 
 def _uniform(instance: Instance, request: Request, objective: Objective, pages: int) -> Outcome:
-    """Return what the scheduler ``page`` finds for a uniform scratchpad."""
+    """Return what the scheduler ``page`` finds for a uniform scratchpad, without enumeration."""
     machine = instance.machine
     whole = replace(machine, spm_bytes=pages * machine.page_bytes, banks=())
-    return page_schedule(
+    return rounded(
         replace(instance, machine=whole),
         replace(
             request.part(bounds=False),

@@ -1,0 +1,1 @@
+"""Small instances by enumeration: all states of residency that may lead to an optimum."""

@@ -1,0 +1,84 @@
+"""Small ragged instances: how many `page` proves optimal within 10 CPU seconds."""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+
+from results.shared.common import Row, Study, Tables, in_percent, read, tabulated
+from results.shared.ragged import KINDS, ragged_instance
+from spmopt.core.clock import cpu_s
+from spmopt.core.result import Status
+from spmopt.core.scheduler import Request
+from spmopt.solving import solve
+
+COUNT, BLOCK = 500, 25
+CPU_S, LIMIT_S = 10.0, 120.0
+Case = tuple[str, range]
+
+
+def cases() -> dict[str, Case]:
+    """Return blocks of instances by name."""
+    return {
+        f"{kind} {first}": (kind, range(first, first + BLOCK))
+        for first in range(0, COUNT, BLOCK)
+        for kind in KINDS
+    }
+
+
+def measured(case: Case) -> list[Row]:
+    """Schedule each instance of a block; CPU seconds are of policies, search and checks."""
+    kind, seeds = case
+    return [_row(kind, seed) for seed in seeds]
+
+
+def _row(kind: str, seed: int) -> Row:
+    instance, began = ragged_instance(kind, seed), cpu_s()
+    result = solve(instance, "page", Request(time_limit_s=LIMIT_S, threads=1))
+    seconds = cpu_s() - began
+    machine = instance.machine
+    return {
+        "kind": kind,
+        "seed": seed,
+        "operations": len(instance.operations),
+        "tensors": len(instance.tensors),
+        "spm_pages": machine.spm_pages,
+        "setup_cycles": machine.dma_setup_cycles,
+        "status": str(result.status),
+        "proved": result.status is Status.OPTIMAL and seconds <= CPU_S,
+        "value": None if result.value is None else int(result.value),
+        "bound": None if result.bound is None else float(result.bound),
+        "gap": result.gap,
+        "least": None if result.class_bound is None else result.class_bound.value,
+        "verified": result.verified,
+        "seconds": round(seconds, 3),
+    }
+
+
+def tables(rows: pd.DataFrame) -> Tables:
+    """Return shares by kind, before there was an exact search and now."""
+    before = read(STUDY.folder / "before.csv")
+    lines = [
+        _line(kind, what, found[found.kind == kind])
+        for kind in KINDS
+        for what, found in (("prices alone", before), ("enumeration", rows))
+    ]
+    heads = ["instances", "bounds", "count", "proved %", "median gap of the others %"]
+    return {"": tabulated([*heads, "median s", "most s"], lines, left=2)}
+
+
+def _line(kind: str, what: str, rows: pd.DataFrame) -> list[str]:
+    others = rows[~rows.proved]
+    bound = others.bound if "least" not in others else others[["bound", "least"]].max(axis=1)
+    gap = "-" if others.empty else in_percent((others.value / bound - 1).median())
+    seconds = (f"{rows.seconds.median():.2f}", f"{rows.seconds.max():.2f}")
+    return [kind, what, f"{len(rows)}", in_percent(rows.proved.mean()), gap, *seconds]
+
+
+STUDY = Study(
+    file=__file__, cases=cases, work=measured, quick=("one mode", range(2)), tables=tables
+)
+
+if __name__ == "__main__":
+    sys.exit(STUDY.main())

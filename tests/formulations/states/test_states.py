@@ -1,0 +1,188 @@
+"""All states of residency: the optimum of small instances, as the brute force has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.residency.states import schedule
+from formulations.residency.states.facts import facts
+from formulations.residency.states.prices import POINT, CostsToGo, StatePrices
+from formulations.residency.states.schedule import Enumerated, enumerated
+from formulations.residency.states.search import Effort
+from results.shared.ragged import KINDS, ragged_instance
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, Objective, objective_named
+from spmopt.core.result import Status
+from spmopt.core.scheduler import Request
+from spmopt.policies import stream
+from spmopt.solving import solve
+from spmopt.verifier import require_legal
+from tests.brute_force import optimum
+from tests.formulations.priced import OBJECTIVES
+from tests.formulations.small import SMALL, small_optimum
+from tests.strategies import instances, random_instance
+from tests.tiny import Op, tiny
+
+
+def found(instance: Instance, objective: Objective = MAKESPAN, **request: Any) -> Enumerated:
+    """What comes of it from the plan that keeps nothing; its plan is verified."""
+    asked = Request(objective=objective, threads=1, tolerance=0.0, **request)
+    plan = stream(instance, asked).plan
+    assert plan is not None
+    best = enumerated(instance, asked, plan, None)
+    assert best is not None
+    totals = require_legal(instance, assemble(instance, best.plan)).totals
+    assert totals is not None
+    assert totals.value(objective) == best.value
+    return best
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(**SMALL), st.sampled_from(OBJECTIVES))
+def test_the_optimum_is_that_of_the_brute_force(instance: Instance, name: str) -> None:
+    objective = objective_named(name, instance.machine)
+    best = found(instance, objective)
+    assert best.bound == best.value == small_optimum(instance, objective).value
+
+
+RAGGED: dict[str, Any] = {**SMALL, "page_bytes": 3, "max_compute_cycles": 20, "stationary": False}
+
+
+def test_stores_of_single_bytes_and_whole_cycles_are_exact() -> None:
+    """Long steps hide stores in parts; of 2/3, 1.5 or 1/3 bytes a cycle each rounds differently."""
+    compared = 0
+    for seed in range(120):
+        instance = random_instance(seed, **RAGGED)
+        try:
+            best = optimum(instance, MAKESPAN)
+        except ValueError:
+            continue
+        assert best is not None
+        mine = found(instance)
+        assert (mine.bound, mine.value) == (best.value, best.value), seed
+        compared += 1
+    assert compared > 60
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(**SMALL), st.sampled_from(OBJECTIVES), st.integers(0, 2**32))
+def test_any_prices_bound(instance: Instance, name: str, seed: int) -> None:
+    objective = objective_named(name, instance.machine)
+    layout = facts(instance, objective)
+    if layout is None:
+        return
+    prices = random_prices(np.random.default_rng(seed), layout.layout.cycle, instance)
+    least = Fraction(CostsToGo(layout, prices(layout)).bound, layout.layout.scale << POINT)
+    assert least <= small_optimum(instance, objective).value
+
+
+def random_prices(random: np.random.Generator, cycle: int, instance: Instance) -> Any:
+    """Draw prices: the time of both directions together costs a cycle at most."""
+    count, full = len(instance.operations), cycle << POINT
+    into = random.integers(0, full + 1, count)
+    out = into
+    if instance.machine.duplex:
+        out = (random.random(count) * (full - into)).astype(np.int64)
+    page = random.integers(0, 4 * full + 2, count)
+
+    def prices(layout: Any) -> StatePrices:
+        tolls = [
+            random.integers(-full - 1, full + 2, (len(step.modes), layout.layout.pages.size))
+            for step in layout.steps
+        ]
+        return StatePrices(page=page, into=into, out=out, toll=tuple(tolls))
+
+    return prices
+
+
+def test_a_store_fills_what_is_idle_in_single_bytes() -> None:
+    # Two idle bytes of time in each of two steps take a page of y out, two bytes a step.
+    operations = [Op(writes="y", cycles=2), Op(reads="y", cycles=2), Op(reads="x", stationary="x")]
+    best = found(tiny({"y": (4, "keep"), "x": (4, "in")}, operations, spm=4))
+    assert best.bound == best.value == 8
+
+
+def test_two_stores_share_what_is_idle() -> None:
+    # 12 idle cycles after both are written, then each has 4 of its own, and must be gone.
+    tensors = {"y": (8, "keep"), "z": (8, "keep"), "x": (16, "in")}
+    operations = [
+        Op(writes="y z", stationary="y z"),
+        Op(cycles=8),
+        Op(cycles=8),
+        Op(reads="x", stationary="x"),
+    ]
+    best = found(tiny(tensors, operations, spm=16))
+    assert best.bound == best.value == 32
+
+
+def test_set_up_decides_against_parts() -> None:
+    # To load a page of x and to keep it saves 4 cycles of a stream; the command costs 10.
+    machine = {"dma_setup_cycles": 10}
+    operations = [Op(reads="x"), Op(reads="y", stationary="y"), Op(reads="x")]
+    best = found(tiny({"x": (12, "in"), "y": (4, "in")}, operations, spm=8, **machine))
+    assert best.bound == best.value == 22 + 14 + 22
+
+
+def test_the_best_mode_runs() -> None:
+    modes = [Op(reads="x", cycles=20), Op(reads="x", cycles=1, stationary="x")]
+    best = found(tiny({"x": (8, "in")}, [modes], spm=8))
+    assert best.value == 9
+    assert best.plan.steps.mode.tolist() == [1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ragged_instances_are_proved(kind: str) -> None:
+    for seed in range(3, 6):
+        instance = ragged_instance(kind, seed)
+        result = solve(instance, "page", Request(threads=1))
+        assert result.status is Status.OPTIMAL
+        assert result.class_bound is not None
+        assert result.class_bound.value == result.value
+        assert result.notes == ()
+        whole = solve(instance, "whole", Request(threads=1, time_limit_s=5.0))
+        assert whole.value is not None
+        assert result.value is not None
+        assert result.value <= whole.value
+        # More room never costs.
+        machine = instance.machine
+        more = replace(machine, spm_bytes=machine.spm_bytes + machine.page_bytes)
+        roomy = solve(replace(instance, machine=more), "page", Request(threads=1))
+        assert roomy.class_bound is not None
+        assert roomy.class_bound.value <= result.value
+
+
+def test_too_many_moves_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "BEAMS", (Effort(moves=200, states=5),))
+    monkeypatch.setattr(schedule, "MOVES", 100)
+    monkeypatch.setattr(schedule, "CLIMB", 2)
+    left = 0
+    for seed in range(40):
+        instance = random_instance(seed, **SMALL)
+        try:
+            best = optimum(instance, MAKESPAN)
+        except ValueError:
+            continue
+        assert best is not None
+        mine = found(instance)
+        assert mine.bound <= best.value <= mine.value, seed
+        left += mine.bound < mine.value
+    assert left > 3
+
+
+def test_what_is_too_large_or_late_is_left_alone() -> None:
+    instance = random_instance(3, **SMALL)
+    plan = stream(instance, Request()).plan
+    assert plan is not None
+    assert enumerated(instance, Request(time_limit_s=0.0), plan, None) is None
+    long = tiny({"x": (4, "in")}, [Op(reads="x")] * 13, spm=4)
+    plan = stream(long, Request()).plan
+    assert plan is not None
+    assert enumerated(long, Request(), plan, None) is None

@@ -12,6 +12,7 @@ from results.shared import gradients
 from results.shared.common import Tables, signed, texts
 from results.shared.gradients import (
     BASELINE,
+    IDEAL,
     LARGE,
     LIMIT,
     MACHINES,
@@ -26,7 +27,7 @@ from results.shared.gradients import (
     share,
 )
 
-TECHNIQUES = ("interleaving", "+rearrangement")
+TECHNIQUES = ("interleaving", "+rearrangement", IDEAL)
 PLAIN, ALONE = "as everywhere", "backward pass alone"
 READINGS: Mapping[str, Mapping[str, Any]] = {  # the options of `spmopt tiles` are on the page
     PLAIN: {},

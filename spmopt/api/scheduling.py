@@ -61,8 +61,6 @@ def solve(
         File with the cover to schedule: TOML, JSON or a result.
     objective
         What to minimize: time, replay (time without barriers between steps), traffic or energy.
-        Two in order, as ``time:0.5%,traffic``: the least of the second of what is within 0.5 %
-        (default: 0.1 %) of the least of the first.
     time_limit
         Time limit of each scheduler, in seconds.
     tolerance
@@ -91,6 +89,9 @@ def solve(
     the command line takes ``all`` for networks and ONNX files where no scheduler is named, here the
     default is ``none``. With ``cover`` that one is scheduled. Results of covers have a bound over
     all of them beside their own.
+
+    Two objectives in order, as ``time:0.5%,traffic``, ask for the least of the second among
+    schedules within 0.5 % (default: 0.1 %) of the least of the first; notes have a bound on it.
 
     In place of a name a policy itself may be given, a function from an instance to what stays on
     chip (:data:`spmopt.core.scheduler.Policy`), and an :class:`Objective` in place of its name;

@@ -182,6 +182,8 @@ class Setup:
         for name in self.schedulers or (BOUNDER,):
             aim = aimed.on(self.space.machine)
             find(name).require(aim, able(aim))
+            if aim.replayed and find(name).kind is Kind.RELAXATION:
+                raise InputError(f"scheduler {name}: a search has no bounds on the replay")
         if "cost" in self.names and not self.space.cost:
             raise InputError("cost: the space has no prices; add cost = { area_mm2 = 1.0 }")
         if self.scheduler not in (BOUND, BEST_POLICY):

@@ -300,7 +300,7 @@ class _Point:
     def _evaluated(self, order: Order) -> Fraction | None:
         between = self._known.get(order)
         if self._search.request(self._instance).objective.replayed:
-            return None  # prices of steps prove nothing about it
+            return None  # cuts and lines are of prices of steps
         if between is None:
             solved = enclose(self._section, order, self._spm_bytes, self._search)
             lower, upper = solved.lower, solved.upper

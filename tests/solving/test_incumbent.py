@@ -56,7 +56,7 @@ def test_claims_lie_between_bound_and_result(name: str, objective: Objective) ->
         assert min(values) >= float(result.value) / SLACK
         assert values[-1] == result.value
         assert max((*bounds, *of_class), default=0) <= float(result.value) * SLACK
-    if result.bound is not None:
+    if result.bound is not None and result.order is None:  # of another order nothing is told
         certified = [each.bound for each in news if each.certified and each.bound is not None]
         assert max(certified) == result.bound
         assert max(bounds) <= float(result.bound) * (1 + 1e-6)
@@ -109,7 +109,9 @@ def test_banks_tell_bounds_of_their_own_program_only() -> None:
     bounds = [float(each.bound) for each in news if each.bound is not None]
     assert bounds
     assert max(bounds) <= float(result.value) * SLACK
-    assert all(each.value is None or each.verified for each in news)
+    values = [each.value for each in news if each.value is not None]
+    assert min(values) == result.value  # plans with their banks given, valued exactly
+    assert [each for each in news if each.value is not None][-1].verified
 
 
 def test_what_is_infinite_is_not_told() -> None:

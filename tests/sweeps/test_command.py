@@ -259,11 +259,19 @@ def test_bad_input_is_one_line(run: Run, line: str, expected: str) -> None:
     assert expected in ran.err
 
 
-def test_the_replay_has_rows_without_bounds(run: Run) -> None:
+def test_of_the_replay_optimizers_have_bounds(run: Run) -> None:
     line = f"sweep {NETWORK} --batch 2 --spm 64kB,128kB --objective replay -s belady,page,pieces"
     ran = run(f"{line} --jobs 1 --json --time-limit 3")
     assert (ran.code, len(ran.record["rows"])) == (0, 6)
     for row in ran.record["rows"]:
         assert row["verified"]
-        assert (row["bound"], row["gap"], row["status"]) == (None, None, "feasible")
+        bounded = row["scheduler"] == "page"  # a policy would need one of the line of bounds
+        assert (row["bound"] is not None) == bounded or row["scheduler"] == "pieces"
+        assert row["bound"] is None or row["bound"] <= row["value"] * (1 + 1e-12)
         assert row["value"] <= row["time_s"]  # never later than with barriers
+
+
+def test_a_sweep_of_the_replay_has_no_line_of_bounds(run: Run) -> None:
+    ran = run(f"sweep {NETWORK} --spm 64kB,128kB --objective replay -s fluid")
+    assert ran.code == 2
+    assert "scheduler fluid: a sweep has no bounds on the replay" in ran.err

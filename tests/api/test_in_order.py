@@ -33,7 +33,7 @@ def search_on(instance: Instance, slack: Fraction, weights: int = 5) -> WeightSe
 
 def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
     improved = checked = 0
-    for seed in range(40):
+    for seed in range(12):
         instance = random_instance(seed, max_operations=6, max_tensors=5)
         search = search_on(instance, Fraction(1, 20), weights=4)
         first = spmopt.solve(instance, "page", time_limit=5.0, threads=1).result.totals
@@ -54,7 +54,7 @@ def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
                 checked += 1
                 assert search.proved <= found.traffic_bytes
     assert improved
-    assert checked > 20
+    assert checked > 5
 
 
 def spare() -> Instance:

@@ -122,7 +122,7 @@ def test_the_better_branch_first() -> None:
 def test_joint_is_no_worse_at_any_size(name: str) -> None:
     workload = spmopt.load(name, training=True, batch=1)
     instance = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
-    request = Request(objective=REPLAY, time_limit_s=6, threads=1)
+    request = Request(objective=REPLAY, time_limit_s=4, threads=1)
     by_steps, joint = compare(instance, ["page", "joint"], request)
     assert joint.schedule is not None
     assert exact(joint) <= exact(by_steps)

@@ -173,7 +173,7 @@ def test_several_threads_end_at_the_same_schedule() -> None:
 def test_more_uses_than_are_searched() -> None:
     uses = 301
     instance = tiny({"x": (4, "in")}, [Op(reads="x")] * uses, spm=8)
-    (policy, joint) = compare(instance, ["stream", "joint"], ASKED)
+    (policy, joint) = compare(instance, ["stream", "joint"], replace(ASKED, time_limit_s=4))
     assert joint.value is not None
     assert policy.value is not None
     assert joint.value <= policy.value

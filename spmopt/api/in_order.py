@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spmopt.api.solutions import Solution
     from spmopt.core.machine import Machine
     from spmopt.core.objective import Objective
+    from spmopt.core.result import Result
 
 Solve = Callable[["Objective", float], "Solution"]
 """Solves for an objective within so many seconds."""
@@ -41,6 +42,11 @@ _TYPICAL = 10
 def is_ordered(objective: object) -> bool:
     """Whether an option names objectives in order, as ``time,traffic``."""
     return isinstance(objective, str) and "," in objective
+
+
+def first_of(objective: str) -> str:
+    """Return the name of the only objective, or of the first of several, without its slack."""
+    return objective.partition(",")[0].partition(":")[0].strip()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +71,8 @@ class InOrder:
         names = [name.strip() for name in text.split(",")]
         if len(names) != 2:
             raise InputError(f"objective {text}: give two in order, as time,traffic")
-        head, _, slack = names[0].partition(":")
-        first, second = (objective_named(name, machine) for name in (head, names[1]))
+        slack = names[0].partition(":")[2]
+        first, second = (objective_named(name, machine) for name in (first_of(text), names[1]))
         if first == second or (second.cycle and first.replayed != second.replayed):
             raise InputError(f"objective {text}: the second must be another, of the same time")
         return cls(first=first, second=second, slack=_slack(slack) if slack else _SLACK)
@@ -122,6 +128,16 @@ def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
     return _noted(search)
 
 
+def bound_of_all(result: Result) -> Fraction | None:
+    """Return a bound that holds for every schedule of the list, or in pieces of any of its covers.
+
+    That of one cover, or of another order, says nothing of schedules at other weights.
+    """
+    if result.pieces is not None:
+        return result.cover_bound
+    return result.bound if result.order is None else None
+
+
 class WeightSearch:
     """Schedules at one weight after the other, from that of the first objective alone.
 
@@ -153,9 +169,9 @@ class WeightSearch:
         found = self._solve(asked.weighed(weight), limit_s)
         self.spent_s += found.result.solve_s
         self.cpu_s += found.result.cpu_s
-        bound = found.result.bound if found.result.cover_bound is None else found.result.cover_bound
+        bound = bound_of_all(found.result)
         if bound is not None:
-            self.proved = max(self.proved or Fraction(0), (Fraction(bound) - self.limit) / weight)
+            self.proved = max(self.proved or Fraction(0), (bound - self.limit) / weight)
         totals = found.result.totals
         if totals is not None and totals.value(asked.first) <= self.limit:
             self._within = weight

@@ -13,6 +13,7 @@ from typer import Argument, Option
 
 from spmopt.api import analyses, inputs, lowering, scheduling, verifying
 from spmopt.api.covers import LISTER, usual_pieces
+from spmopt.api.in_order import first_of
 from spmopt.cli.binding import Call, command, flag
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
@@ -240,8 +241,7 @@ def _usual_pieces(instance: Instance, call: Call) -> str:
     """Return the covers that are chosen from by default; say so where these are none."""
     from spmopt.cli.terminal.output import print_message
 
-    first = call.values["objective"].split(",")[0].split(":")[0]
-    pieces, note = usual_pieces(instance, first)
+    pieces, note = usual_pieces(instance, first_of(call.values["objective"]))
     if note:
         print_message(note)
     return pieces
@@ -263,8 +263,7 @@ def scheduled(
         live = Live()
         callbacks = display.enter_context(watching(live))
         instance = build(call, network, callbacks)
-        first = call.values["objective"].split(",")[0].split(":")[0]
-        aim = objective_named(first, instance.machine)
+        aim = objective_named(first_of(call.values["objective"]), instance.machine)
         live.show = lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import spmopt
-from spmopt.api.in_order import InOrder, WeightSearch, is_ordered
+from spmopt.api.in_order import InOrder, WeightSearch, bound_of_all, is_ordered
 from spmopt.api.solutions import Solution
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective
 from spmopt.verifier import verify
+from tests.graph.networks import mlp
+from tests.solving.test_orders import branches
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_plan
@@ -55,6 +58,21 @@ def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
                 assert search.proved <= found.traffic_bytes
     assert improved
     assert checked > 5
+
+
+def test_a_bound_of_one_order_or_cover_is_none_of_all() -> None:
+    result = spmopt.solve(spare(), "page", time_limit=5.0).result
+    assert bound_of_all(result) == result.bound is not None
+    instance = branches()
+    tsai = spmopt.solve(instance, "tsai", time_limit=5.0).result
+    assert tsai.order is not None
+    assert tsai.bound is not None
+    assert bound_of_all(tsai) is None
+    machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
+    cut = spmopt.solve(spmopt.lower(mlp(), machine), "pieces", time_limit=4.0).result
+    assert cut.pieces is not None
+    assert bound_of_all(cut) == cut.cover_bound
+    assert bound_of_all(replace(cut, cover_bound=None)) is None
 
 
 def spare() -> Instance:

@@ -15,11 +15,10 @@ from spmopt.core.order import dependences, reordered
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
 from spmopt.solving import compare
-from spmopt.solving.named_orders import _judges
+from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.order_moves import Move, OrderMoves, _carried, _Judge
 from spmopt.solving.orders import searched
 from spmopt.solving.records import Run
-from spmopt.solving.runner import ScheduleRunner
 from spmopt.verifier import bound, verify
 from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
@@ -32,7 +31,7 @@ def value(run: Run) -> Fraction | None:
 
 
 def page(instance: Instance, request: Request) -> Run:
-    return ScheduleRunner(instance, request).alone(find("page"))
+    return CheckedCalls(instance, request).call(find("page"))
 
 
 def moves_of(instance: Instance, work: float = 1e6) -> OrderMoves:
@@ -106,7 +105,7 @@ def compared_with_bounds(seed: int) -> int:
 
 
 def test_the_better_branch_first() -> None:
-    found = searched(branches(), _judges(), Request(time_limit_s=10), work=100.0)
+    found = searched(branches(), Request(time_limit_s=10), work=100.0)
     assert found is not None
     assert found.order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     search = moves_of(branches())

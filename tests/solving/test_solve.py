@@ -14,7 +14,7 @@ from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import SCHEDULERS, find
-from spmopt.solving import compare, runner, solve
+from spmopt.solving import checked_calls, compare, solve
 from spmopt.verifier import bound, verify
 from tests.solving.fakes import Answer, bounds_only, exact, free, install, keeps_start
 from tests.strategies import random_instance
@@ -154,7 +154,7 @@ def test_illegal_schedule_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_untrue_bound_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, page=keeps_start)
-    monkeypatch.setattr(runner, "bound", lambda *_: Fraction(10**30))
+    monkeypatch.setattr(checked_calls, "bound", lambda *_: Fraction(10**30))
     with pytest.raises(ScheduleError, match=r"bound 1e\+30 is above the schedule of"):
         solve(INSTANCE, "page", Request())
 

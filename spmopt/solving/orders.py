@@ -35,7 +35,7 @@ _FEW = 3
 """Orders that are compared however many operations there are."""
 _NEVER = Fraction(10**30)
 _SHARE, _LARGE_SHARE, _FEW_OPERATIONS = 0.25, 0.9, 100
-"""Of the time limit of who decides the order too: with more operations than those there is no other
+"""Of what is left to who decides the order too: with more operations than those there is no other
 search."""
 _UNLIMITED = 1e6
 """The work of moves that goes on as long as there is time."""
@@ -98,14 +98,17 @@ def searched(
     return closer.improved(min(final, key=lambda each: each.value))
 
 
-def best_of_other_orders(calls: CheckedCalls) -> tuple[Run, VerifiedSchedule] | None:
+def best_of_other_orders(
+    calls: CheckedCalls, spent_s: float
+) -> tuple[Run, VerifiedSchedule] | None:
     """Search orders by an optimizer of steps, for who decides the order too.
 
-    Returns the best run, in its order, and its schedule, valued by the objective asked for.
+    ``spent_s`` of the time limit are over. Returns the best run, in its order, and its schedule,
+    valued by the objective asked for.
     """
     few = len(calls.instance.operations) <= _FEW_OPERATIONS
     objective, request = calls.request.objective, with_barriers(calls.request)
-    limit_s = (_SHARE if few else _LARGE_SHARE) * request.time_limit_s
+    limit_s = (_SHARE if few else _LARGE_SHARE) * max(0.0, request.time_limit_s - spent_s)
     request = replace(request, time_limit_s=limit_s, started=monotonic())
     calls.request.report("searching orders", None)
     best = searched(

@@ -40,8 +40,9 @@ _LIST_SHARE = 0.2
 """Of the time limit of who chooses a cover: for the list as given."""
 _LIST_TOLERANCE = 1e-3
 """Of that list: covers differ by more."""
-_START_SHARE = 0.25
-"""Of the time limit of who minimizes the replay: for each optimizer that it starts from."""
+_START_SHARE, _OTHER_SHARE = 0.25, 0.1
+"""Of the time limit of who minimizes the replay: for ``page``, which is nearly always the best of
+the optimizers that it starts from, and for each of the others."""
 
 
 def _policy_key(entry: SchedulerEntry) -> tuple[str, int]:
@@ -58,6 +59,7 @@ class ScheduleRunner:
         self._policies: dict[tuple[str, int], Run] = {}
         self._page: Run | None = None
         self._replayed: dict[str, Run] = {}
+        self._of_steps: dict[tuple[str, int], Run] = {}
         self._steps: ScheduleRunner | None = None
 
     def run_asked(self, entry: SchedulerEntry) -> Run:
@@ -121,8 +123,9 @@ class ScheduleRunner:
         runner = ScheduleRunner(
             self._calls.instance, replace(request, time_limit_s=share * request.time_limit_s)
         )
+        runner._policies = self._of_steps  # whoever runs them
         if self._steps is not None:
-            runner._policies, runner._page = self._steps._policies, self._steps._page
+            runner._page = self._steps._page
         self._steps = runner if share == 1 else self._steps
         made = runner.run(entry)
         self.bounds.keep_prices(made)
@@ -144,7 +147,7 @@ class ScheduleRunner:
         spent_s += self._run_starts(entry, starts)
         legal, wall, cpu = self._legal(entry, starts), monotonic(), cpu_s()
         if entry.replayed:
-            other = best_of_other_orders(self._calls)
+            other = best_of_other_orders(self._calls, spent_s)
             if other is not None:
                 self.bounds.keep_prices(other[0])
                 legal = sorted([*legal, other[1]], key=lambda each: each.value)
@@ -176,7 +179,8 @@ class ScheduleRunner:
                 break
             known = self._replayed.get(start.name)
             if known is None:
-                known = self._run_by_steps(start, _START_SHARE) if optimizes else self.run(start)
+                share = _START_SHARE if start.name == LISTER else _OTHER_SHARE
+                known = self._run_by_steps(start, share) if optimizes else self.run(start)
                 spent_s += known.solve_s if optimizes else 0.0
             starts.append(known)
         return spent_s

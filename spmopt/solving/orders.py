@@ -6,20 +6,21 @@ No order here is proved best: what any order costs at least is in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from time import monotonic
 
 from spmopt.core.instance import Instance
 from spmopt.core.order import reordered
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.schedulers.registry import find
+from spmopt.solving.at_once import AT_ONCE, Case, schedule_all
 from spmopt.solving.barriers import with_barriers
 from spmopt.solving.checked_calls import LISTER, CheckedCalls
 from spmopt.solving.list_scheduling import candidates
-from spmopt.solving.order_moves import Ordered, OrderMoves, Schedule
+from spmopt.solving.order_moves import Ordered, OrderMoves, ScheduleAll
 from spmopt.solving.records import Run, VerifiedSchedule
 
 _JUDGE = "belady-size:granularity=page"
@@ -66,36 +67,44 @@ def searched(
         Of the time to schedule an order; None: what is left of the request's.
     """
 
-    def by(name: str) -> Schedule:
-        def schedule(on: Instance, asked: Request) -> Run:
-            if limit_s is not None:
-                asked = replace(asked, started=monotonic(), time_limit_s=limit_s)
-            return CheckedCalls(on, asked).call(find(name))
+    def by(name: str) -> ScheduleAll:
+        def schedule(cases: Sequence[Case]) -> list[Run | None]:
+            return schedule_all(name, cases, threads=request.threads, limit_s=limit_s)
 
         return schedule
 
-    near = by(LISTER)
-    known = set[bytes]()
+    near, judge = by(LISTER), by(_JUDGE)
     best: dict[float, tuple[Fraction, Ints]] = {}
+    different = _different(instance)
+    while some := list(islice(different, AT_ONCE)):
+        if best and request.remaining_s() <= 0:
+            break
+        runs = judge([(reordered(instance, order), request) for _, order in some])
+        for (kind, order), run in zip(some, runs, strict=True):
+            known = None if run is None else value(run)
+            found = _NEVER if known is None else known
+            if kind not in best or found < best[kind][0]:
+                best[kind] = found, order
+    loose = replace(request, tolerance=max(_TOLERANCE, request.tolerance))
+    moves = OrderMoves(instance, near, loose, work=float("inf"), value=value)
+    tried = moves.tried([order for _, order in best.values()])
+    final = [each for each in tried if each is not None]
+    if not final:
+        return None
+    closer = OrderMoves(instance, near, request, work=work, value=value)
+    return closer.improved(min(final, key=lambda each: each.value))
+
+
+def _different(instance: Instance) -> Iterator[tuple[float, Ints]]:
+    """Yield orders with their kind, each once, as many as it takes no minutes to compare."""
+    known = set[bytes]()
     for kind, order in candidates(instance):
         if order.tobytes() in known:
             continue
         if len(known) >= _FEW and (len(known) + 1) * order.size > _WORK:
             break
-        if known and request.remaining_s() <= 0:
-            break
         known.add(order.tobytes())
-        found = value(by(_JUDGE)(reordered(instance, order), request))
-        found = _NEVER if found is None else found
-        if kind not in best or found < best[kind][0]:
-            best[kind] = found, order
-    loose = replace(request, tolerance=max(_TOLERANCE, request.tolerance))
-    moves = OrderMoves(instance, near, loose, work=float("inf"), value=value)
-    final = [each for _, order in best.values() if (each := moves.tried(order)) is not None]
-    if not final:
-        return None
-    closer = OrderMoves(instance, near, request, work=work, value=value)
-    return closer.improved(min(final, key=lambda each: each.value))
+        yield kind, order
 
 
 def best_of_other_orders(

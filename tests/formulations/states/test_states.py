@@ -19,7 +19,7 @@ from formulations.residency.states.search import Effort
 from results.shared.ragged import KINDS, ragged_instance
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.objective import MAKESPAN, Objective, objective_named
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.policies import stream
@@ -114,6 +114,13 @@ def test_a_store_ends_inside_a_page_to_round_better(page_bytes: int) -> None:
     assert mine.bound <= best.value <= mine.value
     if page_bytes == 4:  # 9, then 8 for x, then 27
         assert mine.bound == mine.value == 44
+
+
+def test_steps_on_prices_end_where_they_lead_nowhere() -> None:
+    """One page is full in both steps at no price; large pages made a step without end of it."""
+    twice = tiny({"x": (4096, "in")}, [Op(reads="x")] * 2, spm=4096, page_bytes=4096)
+    best = found(twice, TRAFFIC)
+    assert best.bound == best.value == 4096
 
 
 @settings(max_examples=60, deadline=None)

@@ -75,6 +75,25 @@ def test_a_bound_of_one_order_or_cover_is_none_of_all() -> None:
     assert bound_of_all(replace(cut, cover_bound=None)) is None
 
 
+def test_the_least_found_is_that_of_all_schedules() -> None:
+    """A weight's schedule takes less time than that for time alone, which is beyond the slack."""
+    solved = spmopt.solve(spare(), "page", time_limit=5.0)
+
+    def of(cycles: int, moved: int) -> Solution:
+        assert solved.result.totals is not None
+        totals = replace(
+            solved.result.totals, makespan_cycles=cycles, dram_in_bytes=moved, dram_out_bytes=0
+        )
+        result = replace(solved.result, totals=totals, bound=Fraction(90))
+        return replace(solved, stored=replace(solved.stored, result=result))
+
+    asked = InOrder(first=MAKESPAN, second=TRAFFIC, slack=Fraction(0))
+    search = WeightSearch(asked, lambda objective, limit_s: of(95, 50), of(100, 40))
+    assert [search.least, search.second] == [100, 40]
+    search.try_next(1.0)
+    assert [search.least, search.limit, search.second] == [95, 95, 50]
+
+
 def spare() -> Instance:
     """x is read twice; while the long operations compute, reading it again costs no time."""
     return tiny(
@@ -89,9 +108,10 @@ def test_by_hand() -> None:
     solution = spmopt.solve(spare(), "page", objective="time:0%,traffic", time_limit=5.0)
     assert solution.makespan_s is not None
     assert solution.traffic_bytes == 24
-    assert solution.result.notes[-2].startswith("time 200 s, 0 % of the least found; 0 % is")
-    last = solution.result.notes[-1]
-    assert last.startswith("traffic 24 B; schedules within that have traffic 24 B at least")
+    first, second, of = solution.result.notes[-3:]
+    assert first.startswith("time 200 s, 0 % of the least found; 0 % is")
+    assert second.startswith("traffic 24 B; schedules within that have traffic 24 B at least")
+    assert of.endswith(("are those of time alone", "are those of a weighted sum of both"))
     assert verify(spare(), solution.schedule).legal
 
 

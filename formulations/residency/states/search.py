@@ -25,7 +25,10 @@ _STRONG = 1024
 _WAYS = 10
 """Moves that go on for each state, where these are limited."""
 _FINE = 8
-"""Most cycles that a whole number of bytes may take for fills to be exact in bytes and cycles."""
+"""Most cycles that a whole number of bytes may take for stores to be exact in bytes and cycles."""
+_SHORT = 16
+"""Most cycles of a page for stores of each number of cycles to be tried, where the former is more:
+then these are exact, too, and none fills."""
 _FILL = -1
 """In place of the bytes left dirty: as few as the idle channel can do."""
 
@@ -324,14 +327,13 @@ class _Moves:
             self.bound = self.bound + self._relief(tensor, held, dirty, self.next[tensor, held, 0])
             return
         late = bool(self.mode.after[tensor])
-        size = self._amounts(tensor, dirty)
-        cycles = layout.cycles(size)
+        size, cycles = self._amounts(tensor, dirty)
         left = dirty[:, None] - np.maximum(size, 0)
         rate = full if late else int(self.prices.out[self.step])
         costs = rate * cycles + ((layout.out_byte * size) << POINT)
         costs = costs + self.next[tensor][held[:, None], layout.filled_pages(left, tensor)]
         fill = self.next[tensor, held, 0] + rate * (layout.setup + 1)
-        fill = np.where((dirty > 1) & (fills and not late), fill, NEVER)
+        fill = np.where((dirty > 1) & (fills and not (late or self._short)), fill, NEVER)
         costs = np.concatenate((np.where(size < 0, NEVER, costs), fill[:, None]), axis=1)
         more = np.minimum(self._relief(tensor, held, dirty, costs.T).T, NEVER)
         row, way = np.nonzero(self.bound[:, None] + more <= self.search.limit)
@@ -351,16 +353,34 @@ class _Moves:
         else:
             self.out = self.out + np.where(chosen, layout.setup, time)
 
-    def _amounts(self, tensor: int, dirty: Ints) -> Ints:
-        """Return (moves, ways) bytes that may be stored, but for fills; -1 for none.
+    def _amounts(self, tensor: int, dirty: Ints) -> tuple[Ints, Ints]:
+        """Return (moves, ways) bytes that may be stored, but for fills, and their cycles.
 
         Nothing; up to the begin of a page, and what moves in the same whole cycles; and that with
-        up to a whole number of bytes in whole cycles more, as far as the page before.
+        up to a whole number of bytes in whole cycles more, as far as the page before. Or what
+        moves in each number of cycles. -1 for none.
         """
-        layout, target = self.layout, self.layout.size[tensor]
-        exact = dirty[:, None] - target
+        layout = self.layout
+        exact = dirty[:, None] - layout.size[tensor]
+        exact = np.where(exact > 0, exact, -1)
         ways = [np.zeros((dirty.size, 1), np.int64)]
-        ways += [np.where(exact > 0, exact, -1)] if layout.out_byte else []
+        ways += [exact] if layout.out_byte else []
+        if self._short:
+            ways.append(self._of_each_cycle(dirty))
+        elif self._exact:
+            ways += self._to_pages(tensor, dirty, exact)
+        size = np.concatenate(ways, axis=1)
+        cycles = layout.cycles(size)
+        if self._exact:
+            return size, cycles
+        busy = -(-exact * layout.per // layout.rate)
+        more = np.minimum(-(-busy * layout.rate // layout.per), dirty[:, None])
+        more = np.where(exact > 0, more, -1)
+        cycles = np.concatenate((cycles, layout.cycles(exact)), axis=1)
+        return np.concatenate((size, more), axis=1), cycles
+
+    def _to_pages(self, tensor: int, dirty: Ints, exact: Ints) -> list[Ints]:
+        layout, target, ways = self.layout, self.layout.size[tensor], list[Ints]()
         busy = -(-exact * layout.per // layout.rate)
         before = dirty[:, None] - np.concatenate(([0], target[:-1]))
         last = np.full_like(exact, -1)
@@ -370,7 +390,27 @@ class _Moves:
             good = (exact > 0) & (more > last) & ((beyond == 0) | (more < before))
             ways.append(np.where(good, more, -1))
             last = np.maximum(last, more)
-        return np.concatenate(ways, axis=1)
+        return ways
+
+    def _of_each_cycle(self, dirty: Ints) -> Ints:
+        layout = self.layout
+        most = -(-int(dirty.max(initial=0)) * layout.per // layout.rate)
+        size = np.arange(most + 1) * layout.rate // layout.per
+        more = np.minimum(size[1:], dirty[:, None])
+        result: Ints = np.where(more > size[:-1], more, -1)
+        return result
+
+    @property
+    def _exact(self) -> bool:
+        """Whether stores end with whole cycles; else their bytes are rounded up."""
+        return self._short or self.layout.per <= _FINE
+
+    @property
+    def _short(self) -> bool:
+        """Whether a page takes few cycles, and fewer than a whole number of bytes."""
+        layout = self.layout
+        page = -(-layout.page * layout.per // layout.rate)
+        return page < min(layout.per, _SHORT + 1)
 
     def _relief(self, tensor: int, held: Ints, dirty: Ints, costs: Ints) -> Ints:
         """Return ``costs`` in place of the best ones that the bound has so far."""

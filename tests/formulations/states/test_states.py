@@ -19,7 +19,7 @@ from formulations.residency.states.search import Effort
 from results.shared.ragged import KINDS, ragged_instance
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.objective import MAKESPAN, Objective, objective_named
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.policies import stream
@@ -70,6 +70,57 @@ def test_stores_of_single_bytes_and_whole_cycles_are_exact() -> None:
         assert (mine.bound, mine.value) == (best.value, best.value), seed
         compared += 1
     assert compared > 60
+
+
+def test_no_schedule_is_below_the_bound_where_bytes_rarely_end_with_cycles() -> None:
+    """A page takes 6 to 14 cycles, whole bytes end with every 9th or 11th only."""
+    exact = rounded = 0
+    for seed in range(40):
+        instance = random_instance(seed, **{**RAGGED, "max_operations": 3})
+        rate, clock = ((5, 9), (9, 11), (7, 10), (2, 9), (3, 11))[seed % 5]
+        machine = replace(instance.machine, dram_bytes_per_s=rate, clock_hz=clock)
+        instance = replace(instance, machine=machine)
+        try:
+            best = optimum(instance, MAKESPAN)
+        except ValueError:
+            continue
+        assert best is not None
+        mine = found(instance)
+        if seed % 5 < 3:
+            assert (mine.bound, mine.value) == (best.value, best.value), seed
+            exact += 1
+        else:
+            assert mine.bound <= best.value <= mine.value, seed
+            rounded += 1
+    assert min(exact, rounded) > 8
+
+
+@pytest.mark.parametrize("page_bytes", [4, 8])
+def test_a_store_ends_inside_a_page_to_round_better(page_bytes: int) -> None:
+    """5 bytes take 9 cycles and leave 27; a page of 4 bytes takes 8, and leaves 29."""
+    operations = [Op(writes="y"), Op(reads="x", stationary="x"), Op(cycles=10)]
+    size = 5 * page_bytes
+    instance = tiny(
+        {"y": (size, "keep"), "x": (page_bytes, "in")},
+        operations,
+        spm=size,
+        page_bytes=page_bytes,
+        dram_bytes_per_s=5,
+        clock_hz=9,
+    )
+    best = optimum(instance, MAKESPAN)
+    assert best is not None
+    mine = found(instance)
+    assert mine.bound <= best.value <= mine.value
+    if page_bytes == 4:  # 9, then 8 for x, then 27
+        assert mine.bound == mine.value == 44
+
+
+def test_steps_on_prices_end_where_they_lead_nowhere() -> None:
+    """One page is full in both steps at no price; large pages made a step without end of it."""
+    twice = tiny({"x": (4096, "in")}, [Op(reads="x")] * 2, spm=4096, page_bytes=4096)
+    best = found(twice, TRAFFIC)
+    assert best.bound == best.value == 4096
 
 
 @settings(max_examples=60, deadline=None)

@@ -79,7 +79,7 @@ class InOrder:
 
     def weighed(self, weight: Fraction) -> Objective:
         """Return ``first + weight second``, in units of the first."""
-        from spmopt.core.objective import BANK_WEIGHTS, WEIGHTS, option_name
+        from spmopt.core.objective import BANK_WEIGHTS, THEN, WEIGHTS, option_name
 
         one, other = self.first, self.second
         added = {name: getattr(one, name) + weight * getattr(other, name) for name in WEIGHTS}
@@ -90,7 +90,7 @@ class InOrder:
             count = max(len(a), len(b))
             pairs = zip(_padded(a, count), _padded(b, count), strict=True)
             banks[name] = tuple(x + weight * y for x, y in pairs)
-        return replace(one, name=", then ".join(names), **added, **banks)
+        return replace(one, name=THEN.join(names), **added, **banks)
 
 
 def _slack(text: str) -> Fraction:
@@ -218,6 +218,7 @@ def _class_of(result: Result) -> str:
 def _noted(search: WeightSearch) -> Solution:
     """Say what both objectives come to."""
     from spmopt.core.objective import option_name
+    from spmopt.core.result import ObjectiveInOrder
     from spmopt.metrics import in_unit
     from spmopt.reporting.quantities import percent, si
 
@@ -229,11 +230,12 @@ def _noted(search: WeightSearch) -> Solution:
         return f"{option_name(objective.name)} {si(*in_unit(objective, machine, value))}"
 
     first, second = (result.totals.value(each) for each in (asked.first, asked.second))
+    proved = search.proved if search.proved is not None and search.proved > 0 else None
     over = percent(float(first / least - 1)) if least else "0 %"
     allowed = percent(float(asked.slack))
     notes = [f"{shown(asked.first, first)}, {over} of the least found; {allowed} is allowed"]
-    if search.proved is not None and search.proved > 0:
-        gap, floor = percent(float(second / search.proved - 1)), shown(asked.second, search.proved)
+    if proved is not None:
+        gap, floor = percent(float(second / proved - 1)), shown(asked.second, proved)
         of = _class_of(result)
         notes.append(
             f"{shown(asked.second, second)}; schedules{of} within that have {floor} at least "
@@ -243,6 +245,13 @@ def _noted(search: WeightSearch) -> Solution:
     of = f"{option_name(asked.first.name)} alone" if alone else "a weighted sum of both"
     notes.append(f"objective, bound, gap and status are those of {of}")
     kept = replace(
-        result, notes=(*result.notes, *notes), solve_s=search.spent_s, cpu_s=search.cpu_s
+        result,
+        notes=(*result.notes, *notes),
+        solve_s=search.spent_s,
+        cpu_s=search.cpu_s,
+        in_order=(
+            ObjectiveInOrder(objective=asked.first, value=first, limit=search.limit),
+            ObjectiveInOrder(objective=asked.second, value=second, bound=proved),
+        ),
     )
     return replace(solution, stored=replace(solution.stored, result=kept))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ import spmopt
 from spmopt.api.in_order import InOrder, WeightSearch, bound_of_all, is_ordered
 from spmopt.api.solutions import Solution
 from spmopt.assemble import assemble
+from spmopt.audit import Audit
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective
+from spmopt.reporting.verification import verification_lines
 from spmopt.verifier import verify
 from tests.graph.networks import mlp
 from tests.solving.test_orders import branches
@@ -113,6 +116,27 @@ def test_by_hand() -> None:
     assert second.startswith("traffic 24 B; schedules within that have traffic 24 B at least")
     assert of.endswith(("are those of time alone", "are those of a weighted sum of both"))
     assert verify(spare(), solution.schedule).legal
+    record: Any = solution.record()
+    time, traffic = record["results"][0]["objectives"]
+    assert (time["objective"], time["value"], time["limit"], time["bound"]) == (
+        "time",
+        200,
+        200,
+        None,
+    )
+    assert (traffic["unit"], traffic["value"]) == ("bytes", 24)
+    assert traffic["bound"] == pytest.approx(24)
+    assert traffic["gap"] == pytest.approx(0, abs=1e-9)
+    weighed = replace(solution.result.objective, name="time, then traffic")
+    result = replace(solution.result, objective=weighed)
+    found = Audit(violations=(), totals=result.totals, value=result.value, bound=None)
+    lines = verification_lines(spare(), result, found)
+    assert any("a weighted sum of both" in line for line in lines)
+
+
+def test_who_takes_no_sum_is_refused_before_anything_is_solved() -> None:
+    with pytest.raises(InputError, match="joint"):
+        spmopt.solve(spare(), "joint", objective="replay,traffic")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,131 @@
+"""States after a step, and which of them need not be gone on from, because others are no worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.states.facts import Layout
+from formulations.residency.states.work import Work
+from spmopt.core.table import Bools, Ints
+
+_STRONG = 1024
+"""States of least bound that all others are compared with, to see whether they are dominated."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layer:
+    """States after a step, each with the cheapest way into it.
+
+    Attributes
+    ----------
+    pages, dirty : (s, m)
+        Resident pages and dirty bytes of each tensor.
+    cost : (s,)
+        Of all steps so far.
+    bound : (s,)
+        Of every schedule through the state, in the units of prices.
+    before : (s,)
+        The state of the layer before.
+    mode : (s,)
+        Of the step, by its place among those that fit.
+    held, stored : (s, m)
+        Pages resident in the step, and bytes stored.
+    rough : (s,)
+        Whether what stores share in the step may be more than there is.
+    """
+
+    pages: Ints
+    dirty: Ints
+    cost: Ints
+    bound: Ints
+    before: Ints
+    mode: Ints
+    held: Ints
+    stored: Ints
+    rough: Bools
+
+    def rows(self, chosen: Ints | Bools) -> Layer:
+        """Return some of the states."""
+        return Layer(**{name: getattr(self, name)[chosen] for name in _FIELDS})
+
+    @classmethod
+    def start(cls, tensors: int, bound: int) -> Layer:
+        """Return the one state before the first step: nothing is resident."""
+        nothing, zero = np.zeros((1, tensors), np.int64), np.zeros(1, np.int64)
+        return cls(
+            pages=nothing,
+            dirty=nothing,
+            cost=zero,
+            bound=zero + bound,
+            before=zero,
+            mode=zero,
+            held=nothing,
+            stored=nothing,
+            rough=zero > 0,
+        )
+
+    @classmethod
+    def stacked(cls, layers: Sequence[Layer]) -> Layer:
+        """Return the states of several."""
+        return cls(
+            **{name: np.concatenate([getattr(each, name) for each in layers]) for name in _FIELDS}
+        )
+
+    def none(self) -> Layer:
+        """Return no states of as many tensors."""
+        return self.rows(np.zeros(0, np.int64))
+
+
+_FIELDS = ("pages", "dirty", "cost", "bound", "before", "mode", "held", "stored", "rough")
+
+
+def reloads(layout: Layout) -> Ints:
+    """Return (m, k, k) what it costs at most to have so many pages where there are so many."""
+    more = np.maximum(layout.size[:, None, :] - layout.size[:, :, None], 0)
+    result: Ints = layout.cycle * layout.cycles(more) + layout.in_byte * more
+    return result
+
+
+def undominated(layer: Layer, reload: Ints, work: Work) -> Layer:
+    """Leave out states that another is no worse than: no dirtier, and no dearer with what it lacks.
+
+    In the next step that one can load what it does not have, at the cost ``reload`` (m, k, k) of
+    commands that nothing hides, and go on like the other: what it lacks is not dirty.
+    """
+    if not len(layer.cost):
+        return layer
+    layer = layer.rows(np.lexsort((layer.cost, *layer.dirty.T, *layer.pages.T)))
+    first = np.ones(len(layer.cost), bool)
+    first[1:] = (np.diff(layer.pages, axis=0) != 0).any(axis=1)
+    first[1:] |= (np.diff(layer.dirty, axis=0) != 0).any(axis=1)
+    layer = layer.rows(first)
+    layer = layer.rows(np.argsort(layer.cost, kind="stable"))
+    return layer.rows(~_dominated(layer, reload, work))
+
+
+def _dominated(layer: Layer, reload: Ints, work: Work) -> Bools:
+    """Return which of different states, the cheapest first, are no better than a strong one."""
+    strong = np.argsort(layer.bound, kind="stable")[:_STRONG]
+    dominated = np.zeros(len(layer.cost), bool)
+    dirty = [(t, layer.dirty[:, t].copy()) for t in np.flatnonzero(layer.dirty.any(axis=0))]
+    pages = [(t, layer.pages[:, t].copy()) for t in np.flatnonzero(layer.pages.any(axis=0))]
+    for row in strong:
+        if dominated[row]:
+            continue
+        begin = int(np.searchsorted(layer.cost, layer.cost[row]))
+        rest = np.flatnonzero(~dominated[begin:]) + begin
+        work.compare(rest.size)
+        for tensor, column in dirty:
+            if least := layer.dirty[row, tensor]:
+                rest = rest[column[rest] >= least]
+        room = layer.cost[rest] - layer.cost[row]
+        for tensor, column in pages:
+            room = room - reload[tensor, layer.pages[row, tensor]][column[rest]]
+            good = room >= 0
+            rest, room = rest[good], room[good]
+        dominated[rest] = True
+        dominated[row] = False
+    return dominated

@@ -1,0 +1,188 @@
+"""Stores of a step: up to begins of pages, or as much as the channel has idle time for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.residency.states.moves import Moves
+from formulations.residency.states.prices import NEVER, POINT
+from spmopt.core.table import Bools, Ints
+
+_FINE = 8
+"""Most cycles that a whole number of bytes may take for fills to be exact in bytes and cycles."""
+_FILL = -1
+"""In place of the bytes left dirty: as few as the idle channel can do."""
+
+
+class Stores:
+    """Chooses the stores of moves whose pages are chosen (R5)."""
+
+    def __init__(self, moves: Moves) -> None:
+        self.moves, self.layout = moves, moves.layout
+        parts = moves.work.effort.parts
+        self._parts = parts[moves.step] if parts else 0
+        # Without set-up, and in whole cycles, one fill is enough: what is needed first, first.
+        self._one = not self.layout.setup and self.layout.per == 1
+
+    def choose(self) -> None:
+        """Decide what is stored of each tensor."""
+        moves = self.moves
+        moves.left, moves.stored = np.zeros_like(moves.held), np.zeros_like(moves.held)
+        last = moves.step == len(moves.facts.steps) - 1
+        for tensor in np.flatnonzero(moves.of_step.live_after):
+            self._choose_store(int(tensor), fills=not last)
+        self._fill()
+
+    def _choose_store(self, tensor: int, *, fills: bool) -> None:
+        moves, layout = self.moves, self.layout
+        held, dirty = moves.held[:, tensor], moves.layer.dirty[moves.from_row, tensor]
+        if moves.of_step.written[tensor]:
+            dirty = layout.size[tensor, held]
+        if not dirty.any():
+            moves.bound = moves.bound + self._relief(
+                tensor, held, dirty, moves.next[tensor, held, 0]
+            )
+            return
+        late = bool(moves.mode.after[tensor])
+        size = self._amounts(tensor, dirty)
+        cycles = layout.cycles(size)
+        left = dirty[:, None] - np.maximum(size, 0)
+        rate = layout.cycle << POINT if late else int(moves.prices.out[moves.step])
+        costs = rate * cycles + ((layout.out_byte * size) << POINT)
+        costs = costs + moves.next[tensor][held[:, None], layout.filled_pages(left, tensor)]
+        fill = moves.next[tensor, held, 0] + rate * (layout.setup + 1)
+        may_fill = (dirty > 1) & (fills and not late)
+        if not self._parts or self._one:
+            may_fill &= self._first_fill(may_fill)
+        fill = np.where(may_fill, fill, NEVER)
+        costs = np.concatenate((np.where(size < 0, NEVER, costs), fill[:, None]), axis=1)
+        more = np.minimum(self._relief(tensor, held, dirty, costs.T).T, NEVER)
+        row, way = np.nonzero(moves.bound[:, None] + more <= moves.limit)
+        places = moves.keep(row, more[row, way])
+        row, way = row[places], way[places]
+        chosen, dirty = way == size.shape[1], dirty[row]
+        size, time = (
+            np.where(chosen, 0, each[row, np.minimum(way, each.shape[1] - 1)])
+            for each in (size, cycles)
+        )
+        moves.left[:, tensor] = np.where(chosen, _FILL, dirty - size)
+        moves.stored[:, tensor] = np.where(chosen, dirty, size)
+        moves.price = moves.price + layout.out_byte * size
+        moves.fills = moves.fills + chosen
+        if late:
+            moves.after = moves.after + time
+        else:
+            moves.out = moves.out + np.where(chosen, layout.setup, time)
+
+    def _first_fill(self, may_fill: Bools) -> Bools:
+        """Whether nothing else fills; if that is not all there is, nothing is proved."""
+        first: Bools = self.moves.fills == 0
+        if not self._one and (may_fill & ~first).any():
+            self.moves.work.exhaustive = False
+        return first
+
+    def _amounts(self, tensor: int, dirty: Ints) -> Ints:
+        """Return (moves, ways) bytes that may be stored, but for fills; -1 for none.
+
+        Nothing; up to the begin of a page, and what moves in the same whole cycles; and that with
+        up to a whole number of bytes in whole cycles more, as far as the page before.
+        """
+        layout, target = self.layout, self.layout.size[tensor]
+        exact = dirty[:, None] - target
+        ways = [np.zeros((dirty.size, 1), np.int64)]
+        ways += [np.where(exact > 0, exact, -1)] if layout.out_byte else []
+        busy = -(-exact * layout.per // layout.rate)
+        before = dirty[:, None] - np.concatenate(([0], target[:-1]))
+        last = np.full_like(exact, -1)
+        for beyond in range(self._beyond + 1):
+            size = (busy + beyond) * layout.rate // layout.per
+            more = np.minimum(size, dirty[:, None])
+            good = (exact > 0) & (more > last) & ((beyond == 0) | (more < before))
+            ways.append(np.where(good, more, -1))
+            last = np.maximum(last, more)
+        return np.concatenate(ways, axis=1)
+
+    def _relief(self, tensor: int, held: Ints, dirty: Ints, costs: Ints) -> Ints:
+        """Return ``costs`` in place of the best ones that the bound has so far."""
+        filled = self.layout.filled_pages(dirty, tensor)
+        relief: Ints = costs - self.moves.costs.kept[tensor, held, filled]
+        return relief
+
+    def _fill(self) -> None:
+        """Let fills have what is idle, and up to a whole number of bytes in whole cycles more."""
+        moves = self.moves
+        alone, busy = moves.times()
+        idle = alone - busy + self._beyond
+        moves.keep(np.flatnonzero((moves.fills == 0) | (idle >= moves.fills)))
+        filled = [self._rows(np.flatnonzero(moves.fills == 0), 0)]
+        for beyond in range(self._beyond + 1 if moves.fills.any() else 0):
+            filled.append(self._rows(np.flatnonzero(moves.fills == 1), beyond))
+            filled += self._shared(beyond)
+        for name in moves.COLUMNS:
+            setattr(moves, name, np.concatenate([part[name] for part in filled]))
+
+    @property
+    def _beyond(self) -> int:
+        """Cycles beyond the idle ones that a fill may take: then its bytes may round better."""
+        return self.layout.per - 1 if self.layout.per <= _FINE else 0
+
+    def _shared(self, beyond: int) -> list[dict[str, Ints]]:
+        """Let several fills share what is idle."""
+        several = self.moves.fills
+        alone, busy = self.moves.times()
+        time, found = alone - busy + beyond, list[dict[str, Ints]]()
+        for fills in np.unique(several[several > 1]):
+            rows = np.flatnonzero((several == fills) & (time >= fills))
+            places, got, fine = self._divided(time[rows], int(fills))
+            found.append(self._rows(rows[places], beyond, got, fine))
+        return found
+
+    def _divided(self, time: Ints, fills: int) -> tuple[Ints, Ints, Bools]:
+        """Divide cycles among fills: in every way, or so that each has a part too much at most.
+
+        Returns
+        -------
+        places, got, fine
+            (ways,) places in ``time``; (ways, fills) cycles; (ways,) whether they are no more.
+        """
+        if fills == 1:
+            return np.arange(time.size), time[:, None], np.ones(time.size, bool)
+        parts, most = self._parts, np.maximum(time - fills + 1, 0)
+        count = np.minimum(most, parts)
+        self.moves.work.count(int(count.sum()))
+        places = np.repeat(np.arange(time.size), count)
+        first = np.arange(places.size) - np.repeat(np.cumsum(count) - count, count) + 1
+        time, fine = time[places], most[places] <= parts
+        rest = np.where(fine, time - first, (parts + 1 - first) * time // parts)
+        first = np.where(fine, first, first * time // parts)
+        further, got, all_fine = self._divided(rest, fills - 1)
+        got = np.concatenate((first[further, None], got), axis=1)
+        return places[further], got, fine[further] & all_fine
+
+    def _rows(
+        self, rows: Ints, beyond: int, got: Ints | None = None, fine: Bools | None = None
+    ) -> dict[str, Ints]:
+        """Return columns of some moves, whose fills have got so many cycles each, in order.
+
+        Where these are not ``fine``, what they move is rounded up.
+        """
+        moves = self.moves
+        found = {name: getattr(moves, name)[rows] for name in moves.COLUMNS}
+        alone, busy = (each[rows] for each in moves.times())
+        fill, dirty, layout = found["left"] == _FILL, found["stored"], self.layout
+        time = np.where(fill.any(axis=1), np.maximum(alone - busy + beyond, 0), 0)
+        got = time[:, None] if got is None else got
+        rank = np.minimum(np.cumsum(fill, axis=1) - 1, got.shape[1] - 1)
+        size = np.take_along_axis(got, np.maximum(rank, 0), axis=1) * layout.rate
+        fine = np.ones(rows.size, bool) if fine is None else fine
+        exact = fine & (layout.per <= _FINE)
+        size = (size + np.where(exact, 0, layout.per - 1)[:, None]) // layout.per
+        # All of it, if the channel has the time, is one of the other choices; so is nothing.
+        vain = (fill & ((size >= dirty) | (size == 0))).any(axis=1) & exact
+        size = np.where(fill, np.minimum(size, dirty - 1), dirty)
+        found["left"] = np.where(fill, dirty - size, found["left"])
+        found["stored"] = size
+        found["price"] = found["price"] + layout.out_byte * np.where(fill, size, 0).sum(axis=1)
+        found["out"] = found["out"] + time
+        found["rough"] = ~fine
+        return {name: column[~vain] for name, column in found.items()}

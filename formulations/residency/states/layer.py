@@ -11,9 +11,6 @@ from formulations.residency.states.facts import Layout
 from formulations.residency.states.work import Work
 from spmopt.core.table import Bools, Ints
 
-_STRONG = 1024
-"""States of least bound that all others are compared with, to see whether they are dominated."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layer:
@@ -89,11 +86,12 @@ def reloads(layout: Layout) -> Ints:
     return result
 
 
-def undominated(layer: Layer, reload: Ints, work: Work) -> Layer:
+def undominated(layer: Layer, reload: Ints, work: Work, strong: int) -> Layer:
     """Leave out states that another is no worse than: no dirtier, and no dearer with what it lacks.
 
     In the next step that one can load what it does not have, at the cost ``reload`` (m, k, k) of
-    commands that nothing hides, and go on like the other: what it lacks is not dirty.
+    commands that nothing hides, and go on like the other: what it lacks is not dirty. ``strong``
+    states of least bound are compared with all others.
     """
     if not len(layer.cost):
         return layer
@@ -103,12 +101,12 @@ def undominated(layer: Layer, reload: Ints, work: Work) -> Layer:
     first[1:] |= (np.diff(layer.dirty, axis=0) != 0).any(axis=1)
     layer = layer.rows(first)
     layer = layer.rows(np.argsort(layer.cost, kind="stable"))
-    return layer.rows(~_dominated(layer, reload, work))
+    return layer.rows(~_dominated(layer, reload, work, strong))
 
 
-def _dominated(layer: Layer, reload: Ints, work: Work) -> Bools:
+def _dominated(layer: Layer, reload: Ints, work: Work, count: int) -> Bools:
     """Return which of different states, the cheapest first, are no better than a strong one."""
-    strong = np.argsort(layer.bound, kind="stable")[:_STRONG]
+    strong = np.argsort(layer.bound, kind="stable")[:count]
     dominated = np.zeros(len(layer.cost), bool)
     dirty = [(t, layer.dirty[:, t].copy()) for t in np.flatnonzero(layer.dirty.any(axis=0))]
     pages = [(t, layer.pages[:, t].copy()) for t in np.flatnonzero(layer.pages.any(axis=0))]

@@ -21,6 +21,8 @@ from spmopt.core.table import Ints
 
 _CHUNK = 1 << 12
 """States that are gone on from at a time."""
+_STRONG, _STRONG_OF_CHUNK = 1024, 128
+"""States of least bound that all others of a layer, of a chunk are compared with."""
 
 
 class StateSearch:
@@ -51,7 +53,7 @@ class StateSearch:
         layer = Layer.start(self.facts.layout.pages.size, self.costs.bound)
         for step in range(len(self.facts.steps)):
             found = [self._after(step, layer, mode) for mode in range(self._modes(step))]
-            layer = self._undominated(Layer.stacked(found))
+            layer = self._undominated(Layer.stacked(found), _STRONG)
             most = self.effort.states
             if most is not None and len(layer.cost) > most:
                 layer = layer.rows(np.argsort(layer.bound, kind="stable")[:most])
@@ -81,8 +83,8 @@ class StateSearch:
     def _modes(self, step: int) -> int:
         return len(self.facts.steps[step].modes)
 
-    def _undominated(self, layer: Layer) -> Layer:
-        return undominated(layer, self._reload, self.work)
+    def _undominated(self, layer: Layer, strong: int) -> Layer:
+        return undominated(layer, self._reload, self.work, strong)
 
     def _after(self, step: int, layer: Layer, mode: int) -> Layer:
         """All states after a step in a mode."""
@@ -104,4 +106,4 @@ class StateSearch:
         moves = Moves(self.costs, self.limit, self.work, step=step, mode=mode).begin(layer, rows)
         moves.choose_pages()
         Stores(moves).choose()
-        return self._undominated(moves.finished())
+        return self._undominated(moves.finished(), _STRONG_OF_CHUNK)

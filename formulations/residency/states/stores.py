@@ -10,6 +10,8 @@ from spmopt.core.table import Bools, Ints
 
 _FINE = 8
 """Most cycles that a whole number of bytes may take for fills to be exact in bytes and cycles."""
+_CELLS = 10
+"""Choices that take as long to look at as a move."""
 _FILL = -1
 """In place of the bytes left dirty: as few as the idle channel can do."""
 
@@ -21,8 +23,14 @@ class Stores:
         self.moves, self.layout = moves, moves.layout
         parts = moves.work.effort.parts
         self._parts = parts[moves.step] if parts else 0
+        layout = self.layout
         # Without set-up, and in whole cycles, one fill is enough: what is needed first, first.
-        self._one = not self.layout.setup and self.layout.per == 1
+        self._one = not layout.setup and layout.per == 1
+        exact = layout.per == 1 or (layout.per <= _FINE and self._parts > 1)
+        # Bytes that do not take whole cycles are rounded up until it turns out to matter.
+        self._rounded = layout.per - 1 if self._parts and not exact else 0
+        # Cycles beyond the idle ones that a store may take: then its bytes may round better.
+        self._beyond = layout.per - 1 if exact else 0
 
     def choose(self) -> None:
         """Decide what is stored of each tensor."""
@@ -44,13 +52,15 @@ class Stores:
             )
             return
         late = bool(moves.mode.after[tensor])
-        size = self._amounts(tensor, dirty)
-        cycles = layout.cycles(size)
+        size, cycles = self._amounts(tensor, dirty)
+        moves.work.count(size.size // _CELLS)
         left = dirty[:, None] - np.maximum(size, 0)
         rate = layout.cycle << POINT if late else int(moves.prices.out[moves.step])
         costs = rate * cycles + ((layout.out_byte * size) << POINT)
         costs = costs + moves.next[tensor][held[:, None], layout.filled_pages(left, tensor)]
         fill = moves.next[tensor, held, 0] + rate * (layout.setup + 1)
+        if layout.per > 1 and not self._parts:
+            moves.work.exhaustive = False
         may_fill = (dirty > 1) & (fills and not late)
         if not self._parts or self._one:
             may_fill &= self._first_fill(may_fill)
@@ -69,6 +79,10 @@ class Stores:
         moves.stored[:, tensor] = np.where(chosen, dirty, size)
         moves.price = moves.price + layout.out_byte * size
         moves.fills = moves.fills + chosen
+        if layout.per <= _FINE:
+            moves.rough = moves.rough | (
+                size * layout.per > np.maximum(time - layout.setup, 0) * layout.rate
+            )
         if late:
             moves.after = moves.after + time
         else:
@@ -81,26 +95,30 @@ class Stores:
             self.moves.work.exhaustive = False
         return first
 
-    def _amounts(self, tensor: int, dirty: Ints) -> Ints:
-        """Return (moves, ways) bytes that may be stored, but for fills; -1 for none.
+    def _amounts(self, tensor: int, dirty: Ints) -> tuple[Ints, Ints]:
+        """Return (moves, ways) bytes that may be stored, but for fills, -1 for none; and cycles.
 
         Nothing; up to the begin of a page, and what moves in the same whole cycles; and that with
         up to a whole number of bytes in whole cycles more, as far as the page before.
         """
         layout, target = self.layout, self.layout.size[tensor]
         exact = dirty[:, None] - target
-        ways = [np.zeros((dirty.size, 1), np.int64)]
-        ways += [np.where(exact > 0, exact, -1)] if layout.out_byte else []
         busy = -(-exact * layout.per // layout.rate)
         before = dirty[:, None] - np.concatenate(([0], target[:-1]))
+        nothing = np.zeros((dirty.size, 1), np.int64)
+        ways, cycles = [nothing], [nothing]
+        if layout.out_byte:
+            ways.append(np.where(exact > 0, exact, -1))
+            cycles.append(layout.setup + busy)
         last = np.full_like(exact, -1)
         for beyond in range(self._beyond + 1):
-            size = (busy + beyond) * layout.rate // layout.per
+            size = ((busy + beyond) * layout.rate + self._rounded) // layout.per
             more = np.minimum(size, dirty[:, None])
             good = (exact > 0) & (more > last) & ((beyond == 0) | (more < before))
             ways.append(np.where(good, more, -1))
+            cycles.append(np.minimum(layout.cycles(more), layout.setup + busy + beyond))
             last = np.maximum(last, more)
-        return np.concatenate(ways, axis=1)
+        return np.concatenate(ways, axis=1), np.concatenate(cycles, axis=1)
 
     def _relief(self, tensor: int, held: Ints, dirty: Ints, costs: Ints) -> Ints:
         """Return ``costs`` in place of the best ones that the bound has so far."""
@@ -120,11 +138,6 @@ class Stores:
             filled += self._shared(beyond)
         for name in moves.COLUMNS:
             setattr(moves, name, np.concatenate([part[name] for part in filled]))
-
-    @property
-    def _beyond(self) -> int:
-        """Cycles beyond the idle ones that a fill may take: then its bytes may round better."""
-        return self.layout.per - 1 if self.layout.per <= _FINE else 0
 
     def _shared(self, beyond: int) -> list[dict[str, Ints]]:
         """Let several fills share what is idle."""
@@ -175,8 +188,10 @@ class Stores:
         rank = np.minimum(np.cumsum(fill, axis=1) - 1, got.shape[1] - 1)
         size = np.take_along_axis(got, np.maximum(rank, 0), axis=1) * layout.rate
         fine = np.ones(rows.size, bool) if fine is None else fine
-        exact = fine & (layout.per <= _FINE)
-        size = (size + np.where(exact, 0, layout.per - 1)[:, None]) // layout.per
+        exact = fine & (not self._rounded)
+        more = np.where(exact, 0, layout.per - 1)[:, None]
+        rounded = (fill & (size % layout.per > 0)).any(axis=1) & ~exact & (layout.per <= _FINE)
+        size = (size + more) // layout.per
         # All of it, if the channel has the time, is one of the other choices; so is nothing.
         vain = (fill & ((size >= dirty) | (size == 0))).any(axis=1) & exact
         size = np.where(fill, np.minimum(size, dirty - 1), dirty)
@@ -184,5 +199,5 @@ class Stores:
         found["stored"] = size
         found["price"] = found["price"] + layout.out_byte * np.where(fill, size, 0).sum(axis=1)
         found["out"] = found["out"] + time
-        found["rough"] = ~fine
+        found["rough"] = found["rough"] | ~fine | rounded
         return {name: column[~vain] for name, column in found.items()}

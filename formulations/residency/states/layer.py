@@ -95,33 +95,31 @@ def undominated(layer: Layer, reload: Ints, work: Work, strong: int) -> Layer:
     """
     if not len(layer.cost):
         return layer
-    layer = layer.rows(np.lexsort((layer.cost, *layer.dirty.T, *layer.pages.T)))
-    first = np.ones(len(layer.cost), bool)
-    first[1:] = (np.diff(layer.pages, axis=0) != 0).any(axis=1)
-    first[1:] |= (np.diff(layer.dirty, axis=0) != 0).any(axis=1)
-    layer = layer.rows(first)
-    layer = layer.rows(np.argsort(layer.cost, kind="stable"))
-    return layer.rows(~_dominated(layer, reload, work, strong))
+    order = np.lexsort((layer.cost, *layer.dirty.T, *layer.pages.T))
+    states = np.concatenate((layer.pages[order], layer.dirty[order]), axis=1)
+    order = order[np.append(True, (states[1:] != states[:-1]).any(axis=1))]
+    order = order[np.argsort(layer.cost[order], kind="stable")]
+    return layer.rows(order[~_dominated(layer, order, reload, work, strong)])
 
 
-def _dominated(layer: Layer, reload: Ints, work: Work, count: int) -> Bools:
+def _dominated(layer: Layer, order: Ints, reload: Ints, work: Work, count: int) -> Bools:
     """Return which of different states, the cheapest first, are no better than a strong one."""
-    strong = np.argsort(layer.bound, kind="stable")[:count]
-    dominated = np.zeros(len(layer.cost), bool)
-    dirty = [(t, layer.dirty[:, t].copy()) for t in np.flatnonzero(layer.dirty.any(axis=0))]
-    pages = [(t, layer.pages[:, t].copy()) for t in np.flatnonzero(layer.pages.any(axis=0))]
-    for row in strong:
+    cost = layer.cost[order]
+    dirty = [layer.dirty[order, t] for t in np.flatnonzero(layer.dirty.any(axis=0))]
+    pages = [(t, layer.pages[order, t]) for t in np.flatnonzero(layer.pages.any(axis=0))]
+    dominated = np.zeros(order.size, bool)
+    for row in np.argsort(layer.bound[order], kind="stable")[:count]:
         if dominated[row]:
             continue
-        begin = int(np.searchsorted(layer.cost, layer.cost[row]))
+        begin = int(np.searchsorted(cost, cost[row]))
         rest = np.flatnonzero(~dominated[begin:]) + begin
-        work.compare(rest.size)
-        for tensor, column in dirty:
-            if least := layer.dirty[row, tensor]:
+        work.compare(order.size - begin)
+        for column in dirty:
+            if least := column[row]:
                 rest = rest[column[rest] >= least]
-        room = layer.cost[rest] - layer.cost[row]
+        room = cost[rest] - cost[row]
         for tensor, column in pages:
-            room = room - reload[tensor, layer.pages[row, tensor]][column[rest]]
+            room = room - reload[tensor, column[row]][column[rest]]
             good = room >= 0
             rest, room = rest[good], room[good]
         dominated[rest] = True

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.residency.states.facts import ModeFacts
 from formulations.residency.states.layer import Layer
@@ -170,6 +172,7 @@ class Moves:
         good = (self.bound[:, None] + more <= self.limit) & (pages <= self.free[:, None])
         if of_step.live[tensor]:
             good &= pages >= self.layout.held_pages(dirty)[:, None]
+        self.work.look(good.size)
         row, new = np.nonzero(good)
         places = self.keep(row, more[row, new])
         old, new = old[row[places]], new[places]
@@ -195,31 +198,35 @@ class Moves:
             return np.maximum(alone, self.before + self.into + self.after), out
         return alone, self.before + self.into + self.out + self.after
 
+    def taken(self, rows: Ints, **columns: NDArray[Any]) -> Self:
+        """Return some of the moves, with some columns as given, in their order."""
+        found = copy(self)
+        for name in self.COLUMNS:
+            column = columns[name] if name in columns else getattr(self, name)[rows]
+            setattr(found, name, column)
+        return found
+
     def finished(self) -> Layer:
         """Return the states that the moves lead to, without those that cannot cost less."""
-        layout = self.layout
-        alone, busy = self.times()
-        time = np.maximum(alone, busy)
-        cost = self.layer.cost[self.from_row] + layout.cycle * time + self.price + self.mode.fixed
-        live = self.of_step.live_after
-        pages = np.where(live, self.held, 0)
-        dirty = np.where(live, self.left, 0)
+        layout, live = self.layout, self.of_step.live_after
+        cost = self._cost_before() + layout.cycle * np.maximum(*self.times())
         bound = (cost << POINT) + self.base_next + self._dead_ahead()
         for tensor in np.flatnonzero(live):
-            filled = layout.filled_pages(dirty[:, tensor], int(tensor))
-            bound = bound + self.next[tensor, pages[:, tensor], filled]
-        found = Layer(
-            pages=pages,
-            dirty=dirty,
-            cost=cost,
-            bound=bound,
-            before=self.from_row,
-            mode=np.full(cost.size, self.mode_index),
-            held=self.held,
-            stored=np.where(live, self.stored, 0),
-            rough=self.rough,
-        )
+            filled = layout.filled_pages(self.left[:, tensor], int(tensor))
+            bound = bound + self.next[tensor, self.held[:, tensor], filled]
         good = (bound <= self.limit) & self._hidden()
         if self.step == len(self.facts.steps) - 1:
-            good &= ~dirty.any(axis=1)  # R7
-        return found.rows(good)
+            good &= ~self.left[:, live].any(axis=1)  # R7
+        rows = np.flatnonzero(good)
+        held = self.held[rows]
+        return Layer(
+            pages=np.where(live, held, 0),
+            dirty=np.where(live, self.left[rows], 0),
+            cost=cost[rows],
+            bound=bound[rows],
+            before=self.from_row[rows],
+            mode=np.full(rows.size, self.mode_index),
+            held=held,
+            stored=np.where(live, self.stored[rows], 0),
+            rough=self.rough[rows],
+        )

@@ -30,7 +30,7 @@ CLIMB = 80
 BEAMS = tuple(Effort(moves=10**7, states=states) for states in (30, 300, 2000))
 FINER = 8
 """Times as many parts, where stores share too much."""
-MOVES = 7_000_000
+MOVES = 10_000_000
 """That exhaustive searches look at in all: some seconds."""
 
 

@@ -105,5 +105,4 @@ class StateSearch:
         """All states after a step in a mode from some states before it."""
         moves = Moves(self.costs, self.limit, self.work, step=step, mode=mode).begin(layer, rows)
         moves.choose_pages()
-        Stores(moves).choose()
-        return self._undominated(moves.finished(), _STRONG_OF_CHUNK)
+        return self._undominated(Stores(moves).choose(), _STRONG_OF_CHUNK)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from formulations.residency.states.layer import Layer
 from formulations.residency.states.moves import Moves
 from formulations.residency.states.prices import NEVER, POINT
 from spmopt.core.table import Bools, Ints
 
 _FINE = 8
 """Most cycles that a whole number of bytes may take for fills to be exact in bytes and cycles."""
-_CELLS = 10
-"""Choices that take as long to look at as a move."""
 _FILL = -1
 """In place of the bytes left dirty: as few as the idle channel can do."""
 
@@ -32,14 +33,14 @@ class Stores:
         # Cycles beyond the idle ones that a store may take: then its bytes may round better.
         self._beyond = layout.per - 1 if exact else 0
 
-    def choose(self) -> None:
-        """Decide what is stored of each tensor."""
+    def choose(self) -> Layer:
+        """Decide what is stored of each tensor; return the states that come of it."""
         moves = self.moves
         moves.left, moves.stored = np.zeros_like(moves.held), np.zeros_like(moves.held)
         last = moves.step == len(moves.facts.steps) - 1
         for tensor in np.flatnonzero(moves.of_step.live_after):
             self._choose_store(int(tensor), fills=not last)
-        self._fill()
+        return Layer.stacked([moves.finished() for moves in self._filled()])
 
     def _choose_store(self, tensor: int, *, fills: bool) -> None:
         moves, layout = self.moves, self.layout
@@ -53,7 +54,7 @@ class Stores:
             return
         late = bool(moves.mode.after[tensor])
         size, cycles = self._amounts(tensor, dirty)
-        moves.work.count(size.size // _CELLS)
+        moves.work.look(size.size)
         left = dirty[:, None] - np.maximum(size, 0)
         rate = layout.cycle << POINT if late else int(moves.prices.out[moves.step])
         costs = rate * cycles + ((layout.out_byte * size) << POINT)
@@ -126,29 +127,17 @@ class Stores:
         relief: Ints = costs - self.moves.costs.kept[tensor, held, filled]
         return relief
 
-    def _fill(self) -> None:
+    def _filled(self) -> Iterator[Moves]:
         """Let fills have what is idle, and up to a whole number of bytes in whole cycles more."""
         moves = self.moves
-        alone, busy = moves.times()
-        idle = alone - busy + self._beyond
-        moves.keep(np.flatnonzero((moves.fills == 0) | (idle >= moves.fills)))
-        filled = [self._rows(np.flatnonzero(moves.fills == 0), 0)]
+        yield moves.taken(np.flatnonzero(moves.fills == 0))
         for beyond in range(self._beyond + 1 if moves.fills.any() else 0):
-            filled.append(self._rows(np.flatnonzero(moves.fills == 1), beyond))
-            filled += self._shared(beyond)
-        for name in moves.COLUMNS:
-            setattr(moves, name, np.concatenate([part[name] for part in filled]))
-
-    def _shared(self, beyond: int) -> list[dict[str, Ints]]:
-        """Let several fills share what is idle."""
-        several = self.moves.fills
-        alone, busy = self.moves.times()
-        time, found = alone - busy + beyond, list[dict[str, Ints]]()
-        for fills in np.unique(several[several > 1]):
-            rows = np.flatnonzero((several == fills) & (time >= fills))
-            places, got, fine = self._divided(time[rows], int(fills))
-            found.append(self._rows(rows[places], beyond, got, fine))
-        return found
+            alone, busy = moves.times()
+            time = alone - busy + beyond
+            for fills in np.unique(moves.fills[moves.fills > 0]):
+                rows = np.flatnonzero((moves.fills == fills) & (time >= fills))
+                places, got, fine = self._divided(time[rows], int(fills))
+                yield self._with_fills(rows[places], time[rows[places]], got, fine)
 
     def _divided(self, time: Ints, fills: int) -> tuple[Ints, Ints, Bools]:
         """Divide cycles among fills: in every way, or so that each has a part too much at most.
@@ -162,7 +151,7 @@ class Stores:
             return np.arange(time.size), time[:, None], np.ones(time.size, bool)
         parts, most = self._parts, np.maximum(time - fills + 1, 0)
         count = np.minimum(most, parts)
-        self.moves.work.count(int(count.sum()))
+        self.moves.work.share(int(count.sum()))
         places = np.repeat(np.arange(time.size), count)
         first = np.arange(places.size) - np.repeat(np.cumsum(count) - count, count) + 1
         time, fine = time[places], most[places] <= parts
@@ -172,32 +161,27 @@ class Stores:
         got = np.concatenate((first[further, None], got), axis=1)
         return places[further], got, fine[further] & all_fine
 
-    def _rows(
-        self, rows: Ints, beyond: int, got: Ints | None = None, fine: Bools | None = None
-    ) -> dict[str, Ints]:
-        """Return columns of some moves, whose fills have got so many cycles each, in order.
+    def _with_fills(self, rows: Ints, time: Ints, got: Ints, fine: Bools) -> Moves:
+        """Return some moves, whose fills take ``time`` together and got so much each, in order.
 
-        Where these are not ``fine``, what they move is rounded up.
+        Where that is not ``fine``, they got more than there is, and what they move is rounded up.
         """
-        moves = self.moves
-        found = {name: getattr(moves, name)[rows] for name in moves.COLUMNS}
-        alone, busy = (each[rows] for each in moves.times())
-        fill, dirty, layout = found["left"] == _FILL, found["stored"], self.layout
-        time = np.where(fill.any(axis=1), np.maximum(alone - busy + beyond, 0), 0)
-        got = time[:, None] if got is None else got
-        rank = np.minimum(np.cumsum(fill, axis=1) - 1, got.shape[1] - 1)
-        size = np.take_along_axis(got, np.maximum(rank, 0), axis=1) * layout.rate
-        fine = np.ones(rows.size, bool) if fine is None else fine
+        moves, layout = self.moves, self.layout
+        fill, dirty = moves.left[rows] == _FILL, moves.stored[rows]
+        rank = np.clip(np.cumsum(fill, axis=1) - 1, 0, got.shape[1] - 1)
+        size = np.take_along_axis(got, rank, axis=1) * layout.rate
         exact = fine & (not self._rounded)
-        more = np.where(exact, 0, layout.per - 1)[:, None]
-        rounded = (fill & (size % layout.per > 0)).any(axis=1) & ~exact & (layout.per <= _FINE)
-        size = (size + more) // layout.per
+        uneven = (fill & (size % layout.per > 0)).any(axis=1) & ~exact & (layout.per <= _FINE)
+        size = (size + np.where(exact, 0, layout.per - 1)[:, None]) // layout.per
         # All of it, if the channel has the time, is one of the other choices; so is nothing.
         vain = (fill & ((size >= dirty) | (size == 0))).any(axis=1) & exact
-        size = np.where(fill, np.minimum(size, dirty - 1), dirty)
-        found["left"] = np.where(fill, dirty - size, found["left"])
-        found["stored"] = size
-        found["price"] = found["price"] + layout.out_byte * np.where(fill, size, 0).sum(axis=1)
-        found["out"] = found["out"] + time
-        found["rough"] = found["rough"] | ~fine | rounded
-        return {name: column[~vain] for name, column in found.items()}
+        size = np.where(fill, np.minimum(size, dirty - 1), 0)
+        good = np.flatnonzero(~vain)
+        return moves.taken(
+            rows[good],
+            left=np.where(fill, dirty - size, moves.left[rows])[good],
+            stored=np.where(fill, size, dirty)[good],
+            price=(moves.price[rows] + layout.out_byte * size.sum(axis=1))[good],
+            out=(moves.out[rows] + time)[good],
+            rough=(moves.rough[rows] | ~fine | uneven)[good],
+        )

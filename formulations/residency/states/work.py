@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 AT_ONCE = 1 << 20
 """Moves at a time, of some 400 bytes each."""
-_COMPARED = 100
-"""Comparisons of two states that take as long as a move."""
+_COMPARED, _CHOICES = 8, 10
+"""Comparisons of two states, and choices for a move, that take as long as a move."""
+_SHARED = 4
+"""Moves that take as long as one in which stores share what is idle."""
 
 
 class TooLargeError(Exception):
@@ -63,6 +65,14 @@ class Work:
             raise TooLargeError
         if moves > AT_ONCE:
             raise TooManyAtOnceError
+
+    def look(self, choices: int) -> None:
+        """Count choices for moves, most of which are too dear to be moves."""
+        self.count(choices // _CHOICES)
+
+    def share(self, moves: int) -> None:
+        """Count moves in which stores share what is idle."""
+        self.count(_SHARED * moves)
 
     def compare(self, states: int) -> None:
         """Count comparisons of a state with so many others."""

@@ -52,22 +52,7 @@ class Stores:
                 tensor, held, dirty, moves.next[tensor, held, 0]
             )
             return
-        late = bool(moves.mode.after[tensor])
-        size, cycles = self._amounts(tensor, dirty)
-        moves.work.look(size.size)
-        left = dirty[:, None] - np.maximum(size, 0)
-        rate = layout.cycle << POINT if late else int(moves.prices.out[moves.step])
-        costs = rate * cycles + ((layout.out_byte * size) << POINT)
-        costs = costs + moves.next[tensor][held[:, None], layout.filled_pages(left, tensor)]
-        fill = moves.next[tensor, held, 0] + rate * (layout.setup + 1)
-        if layout.per > 1 and not self._parts:
-            moves.work.exhaustive = False
-        may_fill = (dirty > 1) & (fills and not late)
-        if not self._parts or self._one:
-            may_fill &= self._first_fill(may_fill)
-        fill = np.where(may_fill, fill, NEVER)
-        costs = np.concatenate((np.where(size < 0, NEVER, costs), fill[:, None]), axis=1)
-        more = np.minimum(self._relief(tensor, held, dirty, costs.T).T, NEVER)
+        size, cycles, more = self._ways(tensor, held, dirty, fills=fills)
         row, way = np.nonzero(moves.bound[:, None] + more <= moves.limit)
         places = moves.keep(row, more[row, way])
         row, way = row[places], way[places]
@@ -81,20 +66,44 @@ class Stores:
         moves.price = moves.price + layout.out_byte * size
         moves.fills = moves.fills + chosen
         if layout.per <= _FINE:
-            moves.rough = moves.rough | (
-                size * layout.per > np.maximum(time - layout.setup, 0) * layout.rate
-            )
-        if late:
+            moved = np.maximum(time - layout.setup, 0) * layout.rate
+            moves.rough = moves.rough | (size * layout.per > moved)
+        if moves.mode.after[tensor]:
             moves.after = moves.after + time
         else:
             moves.out = moves.out + np.where(chosen, layout.setup, time)
 
-    def _first_fill(self, may_fill: Bools) -> Bools:
-        """Whether nothing else fills; if that is not all there is, nothing is proved."""
+    def _ways(
+        self, tensor: int, held: Ints, dirty: Ints, *, fills: bool
+    ) -> tuple[Ints, Ints, Ints]:
+        """Return (moves, ways) bytes stored and their cycles; and by how much the bound rises.
+
+        A last way is to fill, for which only the bound is known.
+        """
+        moves, layout = self.moves, self.layout
+        late = bool(moves.mode.after[tensor])
+        size, cycles = self._amounts(tensor, dirty)
+        moves.work.look(size.size)
+        left = dirty[:, None] - np.maximum(size, 0)
+        rate = layout.cycle << POINT if late else int(moves.prices.out[moves.step])
+        costs = rate * cycles + ((layout.out_byte * size) << POINT)
+        costs = costs + moves.next[tensor][held[:, None], layout.filled_pages(left, tensor)]
+        fill = moves.next[tensor, held, 0] + rate * (layout.setup + 1)
+        fill = np.where(self._may_fill((dirty > 1) & (fills and not late)), fill, NEVER)
+        costs = np.concatenate((np.where(size < 0, NEVER, costs), fill[:, None]), axis=1)
+        return size, cycles, np.minimum(self._relief(tensor, held, dirty, costs.T).T, NEVER)
+
+    def _may_fill(self, may_fill: Bools) -> Bools:
+        """Return which of those that may fill do, as far as stores do not share.
+
+        Where that, or bytes rounded down, is not all there is, nothing is proved.
+        """
+        if self._parts and not self._one:
+            return may_fill
         first: Bools = self.moves.fills == 0
-        if not self._one and (may_fill & ~first).any():
+        if not self._one and (self.layout.per > 1 or (may_fill & ~first).any()):
             self.moves.work.exhaustive = False
-        return first
+        return may_fill & first
 
     def _amounts(self, tensor: int, dirty: Ints) -> tuple[Ints, Ints]:
         """Return (moves, ways) bytes that may be stored, but for fills, -1 for none; and cycles.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,8 @@ from formulations.residency.states import schedule
 from formulations.residency.states.facts import facts
 from formulations.residency.states.prices import POINT, CostsToGo, StatePrices
 from formulations.residency.states.schedule import Enumerated, enumerated
-from formulations.residency.states.search import Effort
+from formulations.residency.states.search import StateSearch
+from formulations.residency.states.work import Effort
 from results.shared.ragged import KINDS, ragged_instance
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
@@ -56,20 +58,36 @@ def test_the_optimum_is_that_of_the_brute_force(instance: Instance, name: str) -
 RAGGED: dict[str, Any] = {**SMALL, "page_bytes": 3, "max_compute_cycles": 20, "stationary": False}
 
 
-def test_stores_of_single_bytes_and_whole_cycles_are_exact() -> None:
-    """Long steps hide stores in parts; of 2/3, 1.5 or 1/3 bytes a cycle each rounds differently."""
-    compared = 0
-    for seed in range(120):
-        instance = random_instance(seed, **RAGGED)
+def compared(seeds: range, **features: Any) -> Iterator[tuple[int, Enumerated, Fraction]]:
+    """Seeds, what comes of their instances, and the optimum where the brute force gets there."""
+    for seed in seeds:
+        instance = random_instance(seed, **features)
         try:
             best = optimum(instance, MAKESPAN)
         except ValueError:
             continue
         assert best is not None
-        mine = found(instance)
-        assert (mine.bound, mine.value) == (best.value, best.value), seed
-        compared += 1
-    assert compared > 60
+        yield seed, found(instance), best.value
+
+
+def test_stores_of_single_bytes_and_whole_cycles_are_exact() -> None:
+    """Long steps hide stores in parts; of 2/3, 1.5 or 1/3 bytes a cycle each rounds differently."""
+    done = 0
+    for seed, mine, best in compared(range(120), **RAGGED):
+        assert (mine.bound, mine.value) == (best, best), seed
+        done += 1
+    assert done > 60
+
+
+def test_searches_that_share_too_much_bound_from_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without narrow searches before, those of all states are left to find and prove all."""
+    monkeypatch.setattr(schedule, "BEAMS", ())
+    rough = list[int]()
+    steps = StateSearch.rough
+    monkeypatch.setattr(StateSearch, "rough", lambda own: rough.extend(steps(own)) or steps(own))
+    for seed, mine, best in compared(range(120, 240), **RAGGED):
+        assert (mine.bound, mine.value) == (best, best), seed
+    assert len(rough) > 20
 
 
 @settings(max_examples=60, deadline=None)
@@ -164,15 +182,8 @@ def test_too_many_moves_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "MOVES", 100)
     monkeypatch.setattr(schedule, "CLIMB", 2)
     left = 0
-    for seed in range(40):
-        instance = random_instance(seed, **SMALL)
-        try:
-            best = optimum(instance, MAKESPAN)
-        except ValueError:
-            continue
-        assert best is not None
-        mine = found(instance)
-        assert mine.bound <= best.value <= mine.value, seed
+    for seed, mine, best in compared(range(40), **SMALL):
+        assert mine.bound <= best <= mine.value, seed
         left += mine.bound < mine.value
     assert left > 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency.states import schedule
+from formulations.residency.states import schedule, work
 from formulations.residency.states.facts import facts
 from formulations.residency.states.prices import POINT, CostsToGo, StatePrices
 from formulations.residency.states.schedule import Enumerated, enumerated
@@ -90,6 +91,22 @@ def test_searches_that_share_too_much_bound_from_below(monkeypatch: pytest.Monke
     assert len(rough) > 20
 
 
+def test_moves_are_looked_at_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "BEAMS", ())
+    monkeypatch.setattr(work, "AT_ONCE", 400)
+    chunks = list[int]()
+    one = StateSearch._from
+    monkeypatch.setattr(
+        StateSearch,
+        "_from",
+        lambda own, *given: (chunks.append(given[-1].size), one(own, *given))[1],
+    )
+    for seed, mine, best in compared(range(240, 270), **RAGGED):
+        assert (mine.bound, mine.value) == (best, best), seed
+    split = sum(after < before for before, after in itertools.pairwise(chunks))
+    assert split > 20
+
+
 @settings(max_examples=60, deadline=None)
 @given(instances(**SMALL), st.sampled_from(OBJECTIVES), st.integers(0, 2**32))
 def test_any_prices_bound(instance: Instance, name: str, seed: int) -> None:
@@ -139,6 +156,31 @@ def test_two_stores_share_what_is_idle() -> None:
     ]
     best = found(tiny(tensors, operations, spm=16))
     assert best.bound == best.value == 32
+
+
+def test_two_stores_must_share_what_is_idle() -> None:
+    """All idle cycles are needed, and commands of the second step and the third cannot change.
+
+    After y and z are written, 15 idle cycles take 5 bytes of y and 6 of z; 6 the rest of a page of
+    y, and a byte; 4 the rest of z; 9 that of y; each with set-ups of 2. With one store in the 15
+    that ends inside a page, the rest of a page, or another set-up, is not hidden.
+    """
+    tensors = {
+        "y": (16, "keep"),
+        "z": (8, "keep"),
+        **{name: (size, "in") for name, size in {"u": 8, "v": 16, "w": 24}.items()},
+    }
+    operations = [
+        Op(writes="y z", stationary="y z"),
+        Op(cycles=15),
+        Op(reads="y", stationary="y", cycles=6),
+        Op(reads="u z", stationary="u z", cycles=4),
+        Op(reads="v y", stationary="v", cycles=9 + 10),
+        Op(reads="w", stationary="w"),
+    ]
+    instance = tiny(tensors, operations, spm=24, page_bytes=8, dma_setup_cycles=2)
+    best = found(instance)
+    assert best.bound == best.value == 15 + 6 + (10 + 4) + (18 + 19) + 26
 
 
 def test_set_up_decides_against_parts() -> None:

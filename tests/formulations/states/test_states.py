@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from formulations.residency.states import schedule, work
 from formulations.residency.states.facts import facts
+from formulations.residency.states.layer import Layer
 from formulations.residency.states.prices import POINT, CostsToGo, StatePrices
 from formulations.residency.states.schedule import Enumerated, enumerated
 from formulations.residency.states.search import StateSearch
@@ -25,6 +26,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, Objective, objective_named
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
 from spmopt.policies import stream
 from spmopt.solving import solve
 from spmopt.verifier import require_legal
@@ -83,9 +85,13 @@ def test_stores_of_single_bytes_and_whole_cycles_are_exact() -> None:
 def test_searches_that_share_too_much_bound_from_below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without narrow searches before, those of all states are left to find and prove all."""
     monkeypatch.setattr(schedule, "BEAMS", ())
-    rough = list[int]()
-    steps = StateSearch.rough
-    monkeypatch.setattr(StateSearch, "rough", lambda own: rough.extend(steps(own)) or steps(own))
+    rough, steps = list[int](), StateSearch.rough
+
+    def noted(own: StateSearch) -> list[int]:
+        rough.extend(steps(own))
+        return steps(own)
+
+    monkeypatch.setattr(StateSearch, "rough", noted)
     for seed, mine, best in compared(range(120, 240), **RAGGED):
         assert (mine.bound, mine.value) == (best, best), seed
     assert len(rough) > 20
@@ -94,13 +100,13 @@ def test_searches_that_share_too_much_bound_from_below(monkeypatch: pytest.Monke
 def test_moves_are_looked_at_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "BEAMS", ())
     monkeypatch.setattr(work, "AT_ONCE", 400)
-    chunks = list[int]()
-    one = StateSearch._from
-    monkeypatch.setattr(
-        StateSearch,
-        "_from",
-        lambda own, *given: (chunks.append(given[-1].size), one(own, *given))[1],
-    )
+    chunks, one = list[int](), StateSearch._from
+
+    def noted(own: StateSearch, step: int, layer: Layer, mode: int, rows: Ints) -> Layer:
+        chunks.append(rows.size)
+        return one(own, step, layer, mode, rows)
+
+    monkeypatch.setattr(StateSearch, "_from", noted)
     for seed, mine, best in compared(range(240, 270), **RAGGED):
         assert (mine.bound, mine.value) == (best, best), seed
     split = sum(after < before for before, after in itertools.pairwise(chunks))

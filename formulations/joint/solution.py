@@ -78,6 +78,22 @@ def hinted(program: JointProgram, plan: Plan) -> Iterator[tuple[Literal, bool]]:
         yield literal, heads.get(use) == program.intervals[interval].head
 
 
+def decided(
+    program: JointProgram, other: JointProgram, holds: Callable[[Literal], bool]
+) -> Iterator[tuple[Literal, bool]]:
+    """Give literals of ``program`` and what a solution of ``other``, of the same facts, says."""
+    for pair, literal in other.order.items():
+        if pair[0] < pair[1]:
+            yield program.order[pair], holds(literal)
+    for ours, theirs in zip(program.mode, other.mode, strict=True):
+        if len(ours) > 1:
+            yield from zip(ours, map(holds, theirs), strict=True)
+    for member, literal in other.member.items():
+        yield program.member[member], holds(literal)
+    for version, store in other.store.items():
+        yield program.store[version].present, holds(store.present)
+
+
 def _heads(facts: JointFacts, plan: Plan, place: list[int]) -> dict[int, int]:
     """Return the first use of the interval that each resident use is in."""
     held: Ints = np.zeros((len(facts.of_tensor), facts.operations), np.int64)

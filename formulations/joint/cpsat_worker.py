@@ -26,6 +26,7 @@ from spmopt.core.schedule import Plan
 _FIRST_SHARE = 0.5  # of the time, at most, for the schedule nearest to the plan to start from
 _RELAXED_SHARE = 0.4  # of the time, at most, for the relaxation
 _RELAXING = 25.0  # of CP-SAT's deterministic time, at most, for it: some 25 seconds
+_ORDERED_SHARE = 0.25  # of the time, at most, for its order
 _SETTLING = 2.0  # of CP-SAT's deterministic time: some ten seconds
 _WORKERS_A_THREAD = 4  # strategies differ, so more of them than cores pay off
 
@@ -90,9 +91,9 @@ class _Search:
             if self.proved:
                 break
 
-    def near(self, hints: Hints) -> Iterator[Answer]:
+    def near(self, hints: Hints, share: float = _FIRST_SHARE) -> Iterator[Answer]:
         """A schedule with what is hinted fixed; if it is the best, all of it is hinted later."""
-        solver = self._solver(_FIRST_SHARE)
+        solver = self._solver(share)
         solver.parameters.fix_variables_to_their_hinted_value = True
         self._hint(hints)
         if solver.solve(self.program.cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -116,15 +117,20 @@ class _Search:
         solver.parameters.max_deterministic_time = _RELAXING
         with closing(_solve(relaxation.cp, solver)) as answers:
             yield from self.told(answers)
-        if not self.proved and solver.response_proto.solution:
-            yield from self.near([*decided(self.program, relaxation, solver.boolean_value)])
+        if self.proved or not solver.response_proto.solution:
+            return
+        self.program.cp.add(self.program.makespan >= self._least)
+        order, others = decided(self.program, relaxation, solver.boolean_value)
+        best = self.best
+        yield from self.near([*order, *others])
+        if self.best == best:
+            yield from self.near(order, _ORDERED_SHARE)
 
     def free(self) -> Iterator[Answer]:
         """All solutions and bounds on the way to the optimum."""
         if self.proved:
             return
         self._hint(self._hints)
-        self.program.cp.add(self.program.makespan >= self._least)
         with closing(_solve(self.program.cp, self._solver(), self.program)) as answers:
             yield from self.told(answers)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
@@ -78,20 +79,28 @@ def hinted(program: JointProgram, plan: Plan) -> Iterator[tuple[Literal, bool]]:
         yield literal, heads.get(use) == program.intervals[interval].head
 
 
+Decisions: TypeAlias = list[tuple[Literal, bool]]
+
+
 def decided(
     program: JointProgram, other: JointProgram, holds: Callable[[Literal], bool]
-) -> Iterator[tuple[Literal, bool]]:
-    """Give literals of ``program`` and what a solution of ``other``, of the same facts, says."""
-    for pair, literal in other.order.items():
-        if pair[0] < pair[1]:
-            yield program.order[pair], holds(literal)
+) -> tuple[Decisions, Decisions]:
+    """Give literals of ``program`` and what a solution of ``other``, of the same facts, says.
+
+    First of order and modes, then of which uses share an interval, and of stores.
+    """
+    order = [
+        (program.order[pair], holds(literal))
+        for pair, literal in other.order.items()
+        if pair[0] < pair[1]
+    ]
     for ours, theirs in zip(program.mode, other.mode, strict=True):
         if len(ours) > 1:
-            yield from zip(ours, map(holds, theirs), strict=True)
-    for member, literal in other.member.items():
-        yield program.member[member], holds(literal)
+            order += zip(ours, map(holds, theirs), strict=True)
+    rest = [(program.member[key], holds(literal)) for key, literal in other.member.items()]
     for version, store in other.store.items():
-        yield program.store[version].present, holds(store.present)
+        rest.append((program.store[version].present, holds(store.present)))
+    return order, rest
 
 
 def _heads(facts: JointFacts, plan: Plan, place: list[int]) -> dict[int, int]:

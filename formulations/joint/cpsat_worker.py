@@ -11,6 +11,7 @@ from threading import Thread
 from time import monotonic
 from typing import Any, TypeAlias
 
+import numpy as np
 from ortools.sat.python import cp_model
 
 from formulations.joint.facts import analyze, least_cycles
@@ -22,6 +23,7 @@ from formulations.joint.solution import decided, decoded, hinted
 from formulations.joint.symmetries import interchanges, mirrored
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan
+from spmopt.core.table import Ints
 
 _FIRST_SHARE = 0.5  # of the time, at most, for the schedule nearest to the plan to start from
 _RELAXED_SHARE = 0.4  # of the time, at most, for the relaxation
@@ -91,9 +93,9 @@ class _Search:
             if self.proved:
                 break
 
-    def near(self, hints: Hints, share: float = _FIRST_SHARE) -> Iterator[Answer]:
+    def near(self, hints: Hints) -> Iterator[Answer]:
         """A schedule with what is hinted fixed; if it is the best, all of it is hinted later."""
-        solver = self._solver(share)
+        solver = self._solver(_FIRST_SHARE)
         solver.parameters.fix_variables_to_their_hinted_value = True
         self._hint(hints)
         if solver.solve(self.program.cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -101,7 +103,7 @@ class _Search:
                 self._hints = hints
             return
         cycles = round(solver.objective_value)
-        if cycles < self.best:
+        if cycles <= self.best:
             self._hints = [(variable, solver.value(variable)) for variable in self.program.every]
         schedule = decoded(self.program, solver.value, solver.boolean_value)
         yield from self.told([FoundSchedule(schedule=schedule, cycles=cycles)])
@@ -120,11 +122,28 @@ class _Search:
         if self.proved or not solver.response_proto.solution:
             return
         self.program.cp.add(self.program.makespan >= self._least)
-        order, others = decided(self.program, relaxation, solver.boolean_value)
         best = self.best
-        yield from self.near([*order, *others])
-        if self.best == best:
-            yield from self.near(order, _ORDERED_SHARE)
+        yield from self.near(_decisions(self.program, relaxation, solver))
+        if self.best == best and self._settings.order is None:
+            place = [solver.value(position) for position in relaxation.position]
+            order = np.argsort(np.array(place, np.int64))
+            yield from self.in_order(order, relaxation, solver)
+
+    def in_order(
+        self, order: Ints, relaxation: JointProgram, relaxed: cp_model.CpSolver
+    ) -> Iterator[Answer]:
+        """Schedules in one order; the best becomes the hint."""
+        facts = analyze(self.program.facts.instance, order)
+        program = build(facts, paged=self._settings.paged)
+        program.cp.add(program.makespan >= self._least)
+        for literal, holds in _decisions(program, relaxation, relaxed):
+            program.cp.add_hint(literal, holds)
+        solver, best = self._solver(_ORDERED_SHARE), self.best
+        with closing(_solve(program.cp, solver, program)) as answers:
+            # Its bounds are of that order only.
+            yield from self.told(each for each in answers if isinstance(each, FoundSchedule))
+        if self.best < best and not self.proved:
+            yield from self.near(_decisions(self.program, program, solver))
 
     def free(self) -> Iterator[Answer]:
         """All solutions and bounds on the way to the optimum."""
@@ -141,6 +160,10 @@ class _Search:
 
     def _solver(self, share: float = 1.0) -> cp_model.CpSolver:
         return _solver(self._settings.threads, share * (self._due - monotonic()))
+
+
+def _decisions(program: JointProgram, other: JointProgram, solver: cp_model.CpSolver) -> Hints:
+    return [*decided(program, other, solver.value, solver.boolean_value)]
 
 
 def _solve(

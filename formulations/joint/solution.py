@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
 
 import numpy as np
 
@@ -79,28 +78,28 @@ def hinted(program: JointProgram, plan: Plan) -> Iterator[tuple[Literal, bool]]:
         yield literal, heads.get(use) == program.intervals[interval].head
 
 
-Decisions: TypeAlias = list[tuple[Literal, bool]]
-
-
 def decided(
-    program: JointProgram, other: JointProgram, holds: Callable[[Literal], bool]
-) -> tuple[Decisions, Decisions]:
-    """Give literals of ``program`` and what a solution of ``other``, of the same facts, says.
+    program: JointProgram,
+    other: JointProgram,
+    value: Callable[[Number], int],
+    holds: Callable[[Literal], bool],
+) -> Iterator[tuple[Literal, bool]]:
+    """Give literals of ``program`` and what a solution of ``other`` says of them.
 
-    First of order and modes, then of which uses share an interval, and of stores.
+    ``other`` is of the same instance: its relaxation, or in one order only.
     """
-    order = [
-        (program.order[pair], holds(literal))
-        for pair, literal in other.order.items()
-        if pair[0] < pair[1]
-    ]
+    place = [value(position) for position in other.position]
+    for (one, later), literal in program.order.items():
+        if one < later:
+            yield literal, place[one] < place[later]
     for ours, theirs in zip(program.mode, other.mode, strict=True):
         if len(ours) > 1:
-            order += zip(ours, map(holds, theirs), strict=True)
-    rest = [(program.member[key], holds(literal)) for key, literal in other.member.items()]
-    for version, store in other.store.items():
-        rest.append((program.store[version].present, holds(store.present)))
-    return order, rest
+            yield from zip(ours, map(holds, theirs), strict=True)
+    for key, literal in program.member.items():
+        member = other.member.get(key)
+        yield literal, member is not None and holds(member)
+    for version, store in program.store.items():
+        yield store.present, holds(other.store[version].present)
 
 
 def _heads(facts: JointFacts, plan: Plan, place: list[int]) -> dict[int, int]:

@@ -38,7 +38,8 @@ class JointSettings:
     same
         Then settle on a schedule that does not depend on the course that the search took.
     without
-        Names of families of constraints to leave out, for tests.
+        Names of families of constraints to leave out, and ``interchanges`` (symmetries) or
+        ``relaxation``, for tests.
     """
 
     time_limit_s: float = 60.0

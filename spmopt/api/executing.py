@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING
 
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.inputs import Workload
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
 from spmopt.api.verifying import require_feasible, unverified
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
+    from spmopt.core.graph import Graph
     from spmopt.core.instance import Instance
     from spmopt.core.result import Result
     from spmopt.execution.comparison import Comparison
+    from spmopt.execution.computations import Computation
     from spmopt.execution.executor import Kernel
     from spmopt.reporting.tables import Part
+
+KERNELS = ("reference", "hash")
+"""What computes operations, by name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,12 +75,14 @@ class Execution(Shown):
 @checked
 def run(
     result: str | Path | Solution,
+    network: Workload | Graph | None = None,
     *,
     kernels: str | Kernel | None = None,
+    data: str | None = None,
     seed: int = 0,
     callbacks: Callbacks = QUIET,
 ) -> Execution:
-    """Execute a verified schedule on real bytes, and compare the results with plain execution.
+    """Execute a verified schedule on real numbers, and compare the results with plain execution.
 
     Every DMA command copies bytes between an array of exactly the scratchpad's size and DRAM,
     every operation reads its operands only from where the schedule has them, and what is given up
@@ -84,12 +92,18 @@ def run(
     ----------
     result
         Result file, or solution.
+    network
+        What was scheduled, as it was loaded: a result file has it only if it is in pieces.
     kernels
-        What computes operations: hash, results that follow from every operand byte and mean nothing
-        (default); or a function of the index of an operation and the bytes of what it reads, that
-        returns the bytes of what it writes.
+        What computes operations: reference, what the network says (default, where it is known);
+        hash, results that follow from every operand byte and mean nothing; or a function of the
+        index of an operation and the bytes of what it reads, that returns the bytes of what it
+        writes.
+    data
+        Contents of DRAM at the start for kernels reference: integer, small whole numbers, so that
+        sums in any order are the same (default); normal, normally distributed.
     seed
-        Of the contents of DRAM at the start.
+        Of these contents.
     callbacks
         Receive progress.
 
@@ -101,34 +115,82 @@ def run(
     Raises
     ------
     InputError
-        The file cannot be read, holds no schedule, or needs more memory than there is.
+        The file cannot be read, holds no schedule, is of another network, needs more memory than
+        there is, or an operator has no kernel.
     ScheduleError
         The schedule is not legal.
     """
     from spmopt.execution.commands import machine_program
-    from spmopt.execution.comparison import compare, plain_order
-    from spmopt.execution.executor import execute, execute_plainly
-    from spmopt.execution.hashing import hash_kernel, random_contents
+    from spmopt.execution.comparison import compare
+    from spmopt.execution.executor import execute
     from spmopt.verifier import require_legal
 
-    if not isinstance(result, Solution):
-        result = unverified(result, callbacks)
     if seed < 0:
         raise InputError(f"seed: must be 0 or more, is {seed}")
-    if isinstance(kernels, str) and kernels != "hash":
-        raise InputError(f"kernels {kernels!r}: must be hash, or a function")
+    if isinstance(kernels, str) and kernels not in KERNELS:
+        raise InputError(f"kernels {kernels!r}: must be {' or '.join(KERNELS)}, or a function")
+    if not isinstance(result, Solution):
+        result = unverified(result, callbacks)
     require_feasible(result)
     instance, schedule = result.instance, result.schedule
     callbacks.progress("verifying", None)
     report = require_legal(instance, schedule, result.result.totals)
-    callbacks.progress("executing", None)
-    kernel = kernels if callable(kernels) else hash_kernel(instance)
-    contents = random_contents(instance, seed)
-    program = machine_program(instance, schedule)
-    found = execute(program, contents, kernel)
     callbacks.progress("executing without a scratchpad", None)
-    order = plain_order(instance, schedule.steps.operation)
-    expected = execute_plainly(instance, order, contents, kernel)
-    comparison = compare(program, found, expected, totals=report.totals)
-    named = "a function" if callable(kernels) else "hash, of every operand byte"
-    return Execution(solution=result, comparison=comparison, kernels=f"{named}; seed {seed}")
+    computation = _computation(result, network, kernels, data, seed=seed, callbacks=callbacks)
+    callbacks.progress("executing", None)
+    program = machine_program(instance, schedule)
+    comparison = compare(
+        program,
+        execute(program, computation.contents, computation.kernel),
+        computation.expected,
+        dtypes=computation.dtypes,
+        tolerance=computation.tolerance,
+        totals=report.totals,
+    )
+    return Execution(
+        solution=result,
+        comparison=comparison,
+        kernels=computation.words,
+        tolerance=computation.tolerance,
+    )
+
+
+def _computation(
+    solution: Solution,
+    network: Workload | Graph | None,
+    kernels: str | Kernel | None,
+    data: str | None,
+    *,
+    seed: int,
+    callbacks: Callbacks,
+) -> Computation:
+    """Choose what computes operations, and execute them plainly."""
+    from spmopt.execution.computations import by_bytes, by_graph, listing_for
+
+    instance, pieces = solution.instance, solution.result.pieces
+    order = solution.schedule.steps.operation
+    graph = network.graph if isinstance(network, Workload) else network
+    if network is not None and graph is None:
+        raise InputError("network: is an instance, which does not say what is computed; name it")
+    wanted = kernels == "reference" or network is not None or data is not None
+    if kernels == "hash" or callable(kernels):
+        if data is not None or network is not None:
+            option = "network" if data is None else "data"
+            raise InputError(f"{option}: is for kernels reference; leave it or kernels out")
+        return by_bytes(instance, order, seed, kernels if callable(kernels) else None)
+    listing = listing_for(instance, graph, pieces)
+    if listing is None:
+        if wanted:
+            raise InputError(
+                "kernels reference: the result does not say what its operations compute; name the "
+                "network beside it, with the options that it was loaded with"
+            )
+        return by_bytes(instance, order, seed)
+    cover = None if pieces is None else pieces.cover
+    try:
+        return by_graph(listing, cover, instance, data or "integer", seed)
+    except InputError as error:
+        if wanted:
+            raise
+        callbacks.note(f"kernels are hash: {error}")
+        return by_bytes(instance, order, seed)

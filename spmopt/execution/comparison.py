@@ -16,6 +16,9 @@ from spmopt.execution.commands import Kind, Program
 from spmopt.execution.executor import Trace
 from spmopt.execution.memory import Bytes
 
+_LEAST = 1e-3
+"""Magnitudes below this part of the greatest of all are those of rounding."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
@@ -109,7 +112,8 @@ def compare(
     dtypes : (m,)
         Types of the elements of each tensor; None where its bytes are compared.
     tolerance
-        Of a number, relative to the greatest magnitude in its tensor. 0: all bits are the same.
+        Of a number, relative to the greatest magnitude in its tensor, or to a thousandth of that in
+        all, where it is more: some gradients are but rounding. 0: all bits are the same.
     totals
         What the verifier computed.
     """
@@ -159,12 +163,26 @@ def _compared(instance: Instance) -> list[int]:
     ]
 
 
+def _allowed(
+    expected: Trace, chosen: Sequence[int], types: Sequence[np.dtype | None], tolerance: float
+) -> dict[int, float]:
+    """Return by how much the numbers of each tensor may differ."""
+    magnitude = {
+        t: float(np.nan_to_num(np.abs(_numbers(expected.contents[t], dtype))).max())
+        for t in chosen
+        for dtype in [types[t]]
+        if dtype is not None and _has_numbers(dtype)
+    }
+    least = max(magnitude.values(), default=0.0) * _LEAST
+    return {t: tolerance * max(most, least) for t, most in magnitude.items()}
+
+
 def _difference(
-    found: Bytes, expected: Bytes, dtype: np.dtype | None, tolerance: float
+    found: Bytes, expected: Bytes, dtype: np.dtype | None, allowed: float
 ) -> tuple[int, float | None, bool]:
-    """Return how many bytes differ, by how much, and whether that is within the tolerance."""
+    """Return how many bytes differ, by how much, and whether that is allowed."""
     wrong = int(np.count_nonzero(found != expected))
-    if dtype is None or dtype.kind not in "fiu":
+    if dtype is None or not _has_numbers(dtype):
         return wrong, None, not wrong
     if not wrong:
         return 0, 0.0, True
@@ -172,8 +190,11 @@ def _difference(
     distance = np.abs(one - other)
     distance[np.isnan(one) & np.isnan(other)] = 0
     largest = float(np.nan_to_num(distance, nan=np.inf).max())
-    magnitude = float(np.nan_to_num(np.abs(other)).max())
-    return wrong, largest, tolerance > 0 and largest <= tolerance * magnitude
+    return wrong, largest, allowed > 0 and largest <= allowed
+
+
+def _has_numbers(dtype: np.dtype) -> bool:
+    return dtype.kind in "fiuV" and dtype.names is None  # V: of ml_dtypes
 
 
 def _numbers(of: Bytes, dtype: np.dtype) -> NDArray[np.float64]:

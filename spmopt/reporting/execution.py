@@ -59,7 +59,7 @@ def _rows(
 
 def _verdict(found: Comparison, tolerance: float) -> str:
     if found.same:
-        how = "within the tolerance of" if tolerance else "bit for bit those of"
+        how = "within the tolerance of" if tolerance and found.largest else "bit for bit those of"
         return f"the results are {how} plain execution"
     said = []
     if found.differences:

@@ -112,7 +112,7 @@ def _choice(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int, int] | 
         case "Gather":
             return 1, shapes[0][integer(node.attributes, "axis", 0)]
         case "LossGradient" | "CrossEntropy" | "NegativeLogLikelihood":
-            return 1, shapes[0][1 if len(shapes[1]) > 1 and node.operator != "LossGradient" else -1]
+            return 1, shapes[0][integer(node.attributes, "axis", -1)]
         case "RoiAlign":
             return 2, shapes[0][0]
     return None

@@ -62,7 +62,7 @@ def worst(found: Trace, expected: Trace, kernel: GraphKernel) -> float:
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
-@pytest.mark.parametrize("name", [*NETWORKS, "convolution", "residual"])
+@pytest.mark.parametrize("name", [*NETWORKS, "convolution", "residual", "mlp"])
 def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
     found = listed(name, training=training)
     bands = 2 if 2 in found.family("all").bands else 1
@@ -104,7 +104,7 @@ def _with(instance: Instance, index: int, operation: spmopt.Operation) -> Instan
     return replace(instance, operations=tuple(operations))
 
 
-@pytest.mark.parametrize("name", ["convolution", "residual", "bert-tiny", "gnmt", "llama"])
+@pytest.mark.parametrize("name", ["convolution", "mlp", "bert-tiny", "gnmt", "llama"])
 def test_gradients_are_slopes_of_the_loss(name: str) -> None:
     kernel = GraphKernel(listed(name, training=True, dtype="fp64"), data="normal")
     instance, contents = kernel.instance, kernel.contents(0)
@@ -135,7 +135,7 @@ def _loss(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> float:
 
     def watched(index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
         nonlocal total
-        if kinds[index] == "LossGradient":
+        if kinds[index] in ("LossGradient", "CrossEntropy"):
             labels = operands[1].view(np.int64)
             scores = operands[0].view(np.float64).reshape(labels.size, -1)
             top = scores.max(axis=1, keepdims=True)

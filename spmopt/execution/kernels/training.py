@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.graph.operators.attributes import integer
 
 RATE = 0.5
 """Learning rate: of one step any shows what it should."""
@@ -24,6 +25,40 @@ def _softmax(x: Array) -> Array:
 def _one_hot(labels: Array, x: Array) -> Array:
     found: Array = (labels[..., None] == np.arange(x.shape[-1])).astype(x.dtype)
     return found
+
+
+def _rows(call: Call) -> tuple[Array, Array, Array | int]:
+    """Return scores with the classes on the last axis, labels, and dY: 1 where nothing reads Y."""
+    *above, x, labels = call.inputs
+    axis = integer(call.attributes, "axis", -1)
+    return np.moveaxis(x, axis, -1), labels, above[0] if above else 1
+
+
+def _cross_entropy(call: Call) -> Sequence[Array]:
+    """Add up over rows the logarithm of the softmax at each label."""
+    x, labels, _ = _rows(call)
+    shifted = x - np.max(x, axis=-1, keepdims=True)
+    logs = shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
+    return [-np.sum(logs * _one_hot(labels, x))]
+
+
+def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
+    x, labels, dy = _rows(call)
+    found = dy * (_softmax(x) - _one_hot(labels, x))
+    return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
+
+
+def _likelihood(call: Call) -> Sequence[Array]:
+    """Add up over rows the logarithm of the probability of each label."""
+    x, labels, _ = _rows(call)
+    return [-np.sum(np.log(np.sum(x * _one_hot(labels, x), axis=-1)))]
+
+
+def _likelihood_gradient(call: Call) -> Sequence[Array]:
+    x, labels, dy = _rows(call)
+    chosen = _one_hot(labels, x)
+    found = -dy * chosen / np.where(chosen > 0, x, 1)
+    return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
 
 
 def _loss_gradient(call: Call) -> Sequence[Array]:
@@ -94,6 +129,10 @@ def _updated(call: Call) -> Sequence[Array]:
 
 
 KERNELS: Mapping[str, NodeKernel] = {
+    "CrossEntropy": _cross_entropy,
+    "CrossEntropyGradient": _cross_entropy_gradient,
+    "NegativeLogLikelihood": _likelihood,
+    "NegativeLogLikelihoodGradient": _likelihood_gradient,
     "LossGradient": _loss_gradient,
     "DropoutTraining": _dropout,
     "DropoutGradient": _dropout_gradient,

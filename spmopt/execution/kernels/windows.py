@@ -6,12 +6,15 @@ ONNX's reference of poolings rounds some sizes of results otherwise than its inf
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from spmopt.core.graph import Node
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.execution.kernels.onnx_reference import onnx_kernel
 from spmopt.graph.operators.attributes import integer, integers, number
 from spmopt.graph.operators.windows import sliding
 
@@ -127,6 +130,31 @@ def _around(x: Array, before: int, after: int) -> Array:
     return found
 
 
+def _regions_gradient(call: Call) -> Sequence[Array]:
+    """Add dY up where the regions are from: by the weights of the elements of one channel.
+
+    The forward operator tells them, of images that have a channel for each place, which is 1 there.
+    """
+    dy, regions, images = call.inputs
+    (shape,) = call.shapes
+    places = prod(shape[2:])
+    ones = np.broadcast_to(
+        np.eye(places, dtype=dy.dtype).reshape(places, *shape[2:]), (shape[0], places, *shape[2:])
+    )
+    forward = onnx_kernel(
+        Node(name="", operator="RoiAlign", inputs=(), outputs=(), attributes=call.attributes)
+    )
+    assert forward is not None
+    (weights,) = forward(
+        replace(call, operator="RoiAlign", inputs=[np.ascontiguousarray(ones), regions, images])
+    )
+    found = np.zeros(shape, dy.dtype)
+    for region, image in enumerate(images.tolist()):
+        part = np.tensordot(dy[region], weights[region], axes=((1, 2), (1, 2)))
+        found[int(image)] += part.reshape(shape[1:])
+    return [found]
+
+
 KERNELS: Mapping[str, NodeKernel] = {
     "MaxPool": _max_pool,
     "AveragePool": _average_pool,
@@ -135,4 +163,5 @@ KERNELS: Mapping[str, NodeKernel] = {
     "GlobalAveragePoolGradient": _global_average,
     "GlobalMaxPoolGradient": _global_max,
     "LRNGradient": _over_channels,
+    "RoiAlignGradient": _regions_gradient,
 }

@@ -51,6 +51,8 @@ class Comparison:
     largest
         Greatest absolute difference of numbers, of tensors within the tolerance too; None where
         bytes stand for no numbers.
+    largest_part
+        The same relative to what the tolerance is relative to; 0 where nothing may differ.
     wrong_operation
         The first, in the order of the schedule, that read other bytes than in plain execution;
         None where there is none, or the bytes may differ.
@@ -66,6 +68,7 @@ class Comparison:
     compared_bytes: int
     differences: tuple[Difference, ...]
     largest: float | None
+    largest_part: float
     wrong_operation: str | None
     wrong_figures: tuple[str, ...]
 
@@ -119,14 +122,10 @@ def compare(
     """
     instance = program.instance
     chosen = _compared(instance)
+    types: Sequence[np.dtype | None] = dtypes or [None] * len(instance.tensors)
+    allowed = _allowed(expected, chosen, types, tolerance)
     measured = [
-        _difference(
-            found.contents[t],
-            expected.contents[t],
-            None if dtypes is None else dtypes[t],
-            tolerance,
-        )
-        for t in chosen
+        _difference(found.contents[t], expected.contents[t], types[t], allowed[t]) for t in chosen
     ]
     differences = tuple(
         Difference(
@@ -138,6 +137,11 @@ def compare(
         for t, (wrong, largest, within) in zip(chosen, measured, strict=True)
         if not within
     )
+    parts = (
+        (largest or 0.0) / allowed[t] * tolerance
+        for t, (_, largest, _) in zip(chosen, measured, strict=True)
+        if allowed[t]
+    )
     kinds = program.commands.kind
     return Comparison(
         counts={kind: int((kinds == kind).sum()) for kind in Kind},
@@ -148,6 +152,7 @@ def compare(
         compared_bytes=sum(instance.tensors[t].size_bytes for t in chosen),
         differences=differences,
         largest=max((largest for _, largest, _ in measured if largest is not None), default=None),
+        largest_part=max(parts, default=0.0),
         wrong_operation=_wrong_operation(program, found, expected),
         wrong_figures=() if totals is None else _wrong_figures(program, found, totals),
     )
@@ -167,12 +172,12 @@ def _allowed(
     expected: Trace, chosen: Sequence[int], types: Sequence[np.dtype | None], tolerance: float
 ) -> dict[int, float]:
     """Return by how much the numbers of each tensor may differ."""
-    magnitude = {
-        t: float(np.nan_to_num(np.abs(_numbers(expected.contents[t], dtype))).max())
-        for t in chosen
-        for dtype in [types[t]]
-        if dtype is not None and _has_numbers(dtype)
-    }
+    magnitude = dict.fromkeys(chosen, 0.0)
+    for t in chosen if tolerance else ():
+        dtype = types[t]
+        if dtype is not None and _has_numbers(dtype):
+            numbers = np.abs(_numbers(expected.contents[t], dtype))
+            magnitude[t] = float(np.nan_to_num(numbers, posinf=0.0).max())
     least = max(magnitude.values(), default=0.0) * _LEAST
     return {t: tolerance * max(most, least) for t, most in magnitude.items()}
 

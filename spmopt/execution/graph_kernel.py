@@ -28,6 +28,8 @@ from spmopt.execution.values import initial_values, is_view, seen, wrapped
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering
 
+_UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
+"""What kernels raise of attributes and operands that they do not know."""
 _STATISTICS = "BatchNormalizationStatistics"
 _EXACT = (_STATISTICS,)
 """Operators whose results are shares of means: not wrapped, for they are not whole."""
@@ -104,8 +106,7 @@ class GraphKernel:
                 inputs.append(_widened(_share(array, axis, origin)))
         axes = cut.outputs if cut else (None,) * len(node.outputs)
         call = self._call(node, inputs, axes, origin)
-        with np.errstate(all="ignore"):
-            results = self._kernels[origin.operation](call)
+        results = _computed(self._kernels[origin.operation], call, node)
         if node.operator in _BY_PLACE:
             results = [_share(each, axis, origin) for each, axis in zip(results, axes, strict=True)]
         made = {}
@@ -177,6 +178,18 @@ def _kernels(nodes: Sequence[Node]) -> list[NodeKernel]:
             f"kernels: none for {names}; use kernels hash, or give one by register_kernel"
         )
     return found
+
+
+def _computed(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
+    """Compute an operator; what its kernel cannot do is an error of the input."""
+    try:
+        with np.errstate(all="ignore"):
+            return kernel(call)
+    except _UNFIT as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(
+            f"kernels: {node.operator} ({node.name}) cannot be computed so: {why}; use kernels hash"
+        ) from error
 
 
 def _share(array: Array, axis: int | None, origin: Origin) -> Array:

@@ -66,6 +66,8 @@ def executed(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) -
     dtype = np.result_type(*inputs)
     results = [np.zeros(shape, dtype) for shape in shapes]
     for statement in nest.statements:
+        if not statement.combines or len(statement.reads) > 2:
+            raise NotImplementedError("it is no sum of products")
         seen = [_seen(nest, each, inputs[int(each.tensor[1:])]) for each in statement.reads]
         loops = sorted(statement.target.loops)
         array, axes = seen[0] if len(seen) == 1 else _multiplied(seen[0], seen[1], loops)
@@ -94,7 +96,8 @@ def _seen(nest: LoopNest, access: Access, array: Array) -> _Seen:
     start = [0] * array.ndim
     pads = []
     for axis, index in enumerate(access.axes):
-        assert index is not None
+        if index is None:
+            raise NotImplementedError("its elements depend on data")
         low, high = _reach(nest, index)
         pads.append((max(-low, 0), max(high + 1 - array.shape[axis], 0)))
         start[axis] = index.offset + pads[-1][0]

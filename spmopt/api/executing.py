@@ -192,5 +192,5 @@ def _computation(
     except InputError as error:
         if wanted:
             raise
-        callbacks.note(f"kernels are hash: {error}")
+        callbacks.note(f"kernels are hash: {str(error).removeprefix('kernels: ')}")
         return by_bytes(instance, order, seed)

@@ -9,9 +9,12 @@ import pytest
 
 import spmopt
 from spmopt.core.instance import Instance
+from spmopt.core.pieces.listing import listing_of
 from spmopt.execution.memory import Bytes
+from spmopt.graph.build import GraphBuilder
 from spmopt.io.files import StoredResult, read_instance
 from tests.cli.run import Run, runner
+from tests.graph.networks import convolution, residual
 from tests.solving.fakes import bounds_only, install
 
 INSTANCES = Path(__file__).parents[2] / "instances"
@@ -108,3 +111,70 @@ def test_bad_input_gets_one_line(run: Run, tmp_path: Path, line: str, said: str)
     ran = run(line.format(file=file))
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert said in ran.err
+
+
+SMALL = "bert-tiny --batch 2 --param sequence=4 --param hidden=8 --param heads=2"
+
+
+def test_a_network_beside_a_result_is_computed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    file = tmp_path / "belady.json"
+    assert run(f"solve {SMALL} --training --optimizer adam --spm 2MB -s belady -o {file}").code == 0
+    for data in ("integer", "normal"):
+        ran = run(f"run {file} {SMALL} --training --optimizer adam --data {data} --json")
+        assert (ran.code, ran.record["same"], ran.record["largest_difference"]) == (0, True, 0.0)
+        assert ran.record["kernels"] == f"reference, {data} data; seed 0"
+    other = run(f"run {file} {SMALL}")
+    assert other.code == 2
+    assert "network: is not what bert-tiny training" in other.err
+    for options, said in (
+        ("--kernels reference", "--kernels reference: the result does not say what its operations"),
+        ("--data normal", "--kernels reference: the result does not say"),
+        ("--kernels hash --data normal", "--data: is for kernels reference"),
+        (f"{SMALL} --training --optimizer adam --data odd", "no data called 'odd'"),
+    ):
+        ran = run(f"run {file} {options}")
+        assert (ran.code, ran.err.count("\n")) == (2, 1)
+        assert said in ran.err
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp64"])
+def test_other_types_of_numbers(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    workload = spmopt.load(residual(), training=True, dtype=dtype, optimizer="sgd")
+    instance = spmopt.lower(workload, spmopt.machine(spm="2KiB", page="64B"))
+    found = spmopt.run(spmopt.solve(instance, "belady"), data="normal")
+    assert found.same
+    assert found.kernels.startswith("reference")
+
+
+def test_what_has_no_kernel_is_named_or_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    builder = GraphBuilder("steep")
+    x, w = builder.input("x", (4, 8)), builder.weight("w", (8, 8))
+    y = builder.add("Shrink", [builder.add("Gemm", [x, w])], name="shrunk")
+    workload = spmopt.load(builder.finish([y]), training=True)
+    solution = spmopt.solve(spmopt.lower(workload, spmopt.machine(spm="8KiB")), "belady")
+    with pytest.raises(spmopt.InputError, match=r"none for ShrinkGradient \(shrunk\.d0\); use"):
+        spmopt.run(solution, kernels="reference")
+    notes = list[str]()
+    found = spmopt.run(solution, callbacks=spmopt.Callbacks(note=notes.append))
+    assert found.same
+    assert found.kernels.startswith("hash")
+    assert notes[0].startswith("kernels are hash: none for ShrinkGradient")
+
+
+def test_a_file_in_pieces_says_what_to_compute(run: Run, tmp_path: Path) -> None:
+    workload = spmopt.load(convolution())
+    instance = spmopt.lower(workload, spmopt.machine(spm="2KiB", page="64B"))
+    listing = listing_of(instance)
+    cover = listing.uniform(listing.batch, bands=2)
+    file = tmp_path / "pieces.json"
+    spmopt.solve(instance, "page", cover=cover, time_limit=1.0).save(file)
+    for data, said in (("integer", "bit for bit those"), ("normal", "within the tolerance")):
+        ran = run(f"run {file} --data {data}")
+        assert ran.code == 0
+        assert f"the results are {said} of plain execution" in ran.out
+    assert "(up to 0.001 of the largest number allowed)" in ran.out

@@ -49,7 +49,8 @@ def measure(
     network: str,
     training: bool,
     batch: int | None,
-    ways: Sequence[tuple[str, bool, int]] = SCHEDULES,
+    ways: Sequence[tuple[str, bool, int]],
+    /,
     **parameters: int,
 ) -> Figures:
     """Schedule a network in several ways, and execute each by hashes and by its operators."""
@@ -115,7 +116,7 @@ def _lines() -> list[BenchLine]:
     for name, (batch, parameters) in CASES.items():
         options = ", ".join(f"{key}={value}" for key, value in parameters.items())
         for step in ("forward", "training") if name in TRAINED else ("forward",):
-            parts = {"": partial(measure, name, step == "training", batch, **parameters)}
+            parts = {"": partial(measure, name, step == "training", batch, SCHEDULES, **parameters)}
             lines.append(BenchLine((name, step, f"batch {batch}, {options}"), parts, target))
     for path in sorted(MODELS.glob("*.onnx")):
         cells = (path.name, "forward", "as in the file, random weights")
@@ -127,7 +128,7 @@ def _lines() -> list[BenchLine]:
 BENCH = Bench(
     file=__file__,
     lines=_lines(),
-    quick=partial(measure, "ncf", False, 4, **CASES["ncf"][1]),
+    quick=partial(measure, "ncf", False, 4, SCHEDULES, **CASES["ncf"][1]),
 )
 
 if __name__ == "__main__":

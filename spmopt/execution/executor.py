@@ -30,7 +30,7 @@ class Trace:
     Attributes
     ----------
     contents
-        Bytes of each tensor at the end (of those that are in DRAM).
+        Bytes of each tensor at the end; of plain execution nothing of what is of no further use.
     read
         A fingerprint of the operands of each operation, by its index.
     loaded_bytes, stored_bytes
@@ -83,11 +83,8 @@ def execute_plainly(
     contents, kernel
         As for :func:`execute`.
     """
-    now = [
-        np.full(tensor.size_bytes, POISON, np.uint8) if given is None else given
-        for tensor, given in zip(instance.tensors, contents, strict=True)
-    ]
-    read = {}
+    now = [np.empty(0, np.uint8) if given is None else given for given in contents]
+    read, last = {}, _last_uses(instance, order)
     for index in order:
         operation = instance.operations[index]
         operands = [now[tensor] for tensor in operation.reads]
@@ -95,7 +92,22 @@ def execute_plainly(
         results = kernel(index, [_locked(each) for each in operands])
         for tensor, result in zip(operation.writes, results, strict=True):
             now[tensor] = result
+        for tensor in operation.tensors:
+            if last.get(tensor) == index:
+                now[tensor] = now[tensor][:0].copy()
     return Trace(contents=now, read=read)
+
+
+def _last_uses(instance: Instance, order: Sequence[int]) -> dict[int, int]:
+    """Return the last operation that uses each tensor that is written, and not kept."""
+    operations = instance.operations
+    written = {tensor for index in order for tensor in operations[index].writes}
+    return {
+        tensor: index
+        for index in order
+        for tensor in operations[index].tensors
+        if tensor in written and not instance.tensors[tensor].keep
+    }
 
 
 def fingerprint(operands: Sequence[Bytes]) -> bytes:

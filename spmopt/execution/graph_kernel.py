@@ -31,6 +31,7 @@ from spmopt.graph.lower import Lowering
 _UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
 """What kernels raise of attributes and operands that they do not know."""
 _STATISTICS = "BatchNormalizationStatistics"
+_GONE = np.empty(0, np.uint8)
 _EXACT = (_STATISTICS,)
 """Operators whose results are shares of means: not wrapped, for they are not whole."""
 _BY_PLACE = ("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining")
@@ -60,7 +61,6 @@ class GraphKernel:
         low = Lowering(listing.graph, listing.machine, listing.lowering)
         self.graph, self._data, self._low = low.graph, data, low
         self.instance, self._origins = listing.instance(cover or whole(listing))
-        self._listing = listing
         self._nodes = [_renamed(node, low) for node in low.nodes]
         self._kernels = _kernels(self._nodes)
         self._views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
@@ -87,9 +87,11 @@ class GraphKernel:
         ]
 
     def cut(self, tensors: Sequence[Bytes]) -> list[Bytes]:
-        """Return the parts of whole tensors, as those of the instance."""
-        arrays = [self._layout.array(t, each) for t, each in enumerate(tensors)]
-        return [each for each in self._layout.cut(arrays) if each is not None]
+        """Return the parts of whole tensors, as those of the instance; nothing of what is gone."""
+        arrays = [
+            self._layout.array(t, each) if each.size else None for t, each in enumerate(tensors)
+        ]
+        return [_GONE if each is None else each for each in self._layout.cut(arrays)]
 
     def __call__(self, index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
         """Compute an operation of the instance."""

@@ -31,6 +31,7 @@ _WORDS = {
     "float": ("a number", "numbers"),
     "bool": ("True or False", "True or False"),
     "Policy": ("a policy", "policies"),
+    "Kernel": ("a function", "functions"),
     "Graph": ("a graph", "graphs"),
     "Workload": ("a workload (spmopt.load makes one)", "workloads"),
     "Machine": ("a machine (spmopt.machine makes one)", "machines"),
@@ -65,6 +66,7 @@ _TESTS: dict[str, Callable[[object], bool]] = {
     "float": lambda value: isinstance(value, Real) and not _is_switch(value),
     "Path": lambda value: isinstance(value, PathLike),
     "Policy": callable,
+    "Kernel": callable,
 }
 """Whether a value is what an annotation says; of any other name, a class, its bases tell."""
 

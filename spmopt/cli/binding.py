@@ -28,7 +28,8 @@ _MAIN = (
     "base training batch spm bandwidth machine scheduler schedulers pieces cover objective "
     "objectives "
     "time_limit tolerance trials sampler workers jobs storage study top per step picture x y "
-    "timing format capacity minimize fit configurations gemm order replacement cores only "
+    "timing format capacity minimize fit configurations gemm order replacement cores only kernels "
+    "data "
     "output"
 )
 """Options that ``--help`` shows; ``--help-all`` shows the others too."""

@@ -6,7 +6,8 @@ A package adds to the program by entry points in its ``pyproject.toml``::
     greedy = "my_package:greedy"
 
 The groups are ``spmopt.schedulers``, ``spmopt.objectives``, ``spmopt.operators``,
-``spmopt.machines`` and ``spmopt.technologies``. Names that the program has itself stay its own.
+``spmopt.kernels``, ``spmopt.machines`` and ``spmopt.technologies``. Names that the program has
+itself stay its own.
 """
 
 from __future__ import annotations

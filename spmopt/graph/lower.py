@@ -97,6 +97,8 @@ class Lowering:
         Those that become operations, in order: all but views.
     tensors
         A view and its operand are one.
+    tensor_of
+        The tensor of each value that an operation touches.
     sizes
         Bytes of each.
     """
@@ -106,7 +108,7 @@ class Lowering:
         graph = prepared(graph, self.name)
         self.graph, self.machine = graph, machine
         specs = [operators.lookup(node.operator) for node in graph.nodes]
-        self.tensors, self._index = _tensors(graph, specs)
+        self.tensors, self.tensor_of = _tensors(graph, specs)
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
         self.bypassing = frozenset(
             t for t, tensor in enumerate(self.tensors) if tensor.kind in machine.bypass
@@ -121,7 +123,7 @@ class Lowering:
         ]
         self.nodes, self.specs = [node for node, _ in kept], [spec for _, spec in kept]
         self.used = [
-            Used(*(tuple(self._index[v] for v in vs) for vs in (node.inputs, node.outputs)))
+            Used(*(tuple(self.tensor_of[v] for v in vs) for vs in (node.inputs, node.outputs)))
             for node in self.nodes
         ]
         self._modes: dict[object, Mode] = {}

@@ -1,0 +1,196 @@
+"""Schedules executed on real numbers, and compared with plain execution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.arguments import checked
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.inputs import Workload
+from spmopt.api.shown import Shown
+from spmopt.api.solutions import Solution
+from spmopt.api.verifying import require_feasible, unverified
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.core.graph import Graph
+    from spmopt.core.instance import Instance
+    from spmopt.core.result import Result
+    from spmopt.execution.comparison import Comparison
+    from spmopt.execution.computations import Computation
+    from spmopt.execution.executor import Kernel
+    from spmopt.reporting.tables import Part
+
+KERNELS = ("reference", "hash")
+"""What computes operations, by name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Execution(Shown):
+    """An executed schedule beside plain execution.
+
+    Attributes
+    ----------
+    solution
+        What was executed.
+    comparison
+        Figures measured on the way, and what differs at the end.
+    kernels
+        What computed the operations, in words.
+    tolerance
+        Up to which relative difference numbers are the same; 0: bit for bit.
+    """
+
+    solution: Solution
+    comparison: Comparison
+    kernels: str
+    tolerance: float = 0.0
+
+    @property
+    def same(self) -> bool:
+        """Whether the results are those of plain execution, and all figures the verifier's."""
+        return self.comparison.same
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield heading, figures, and what differs."""
+        from spmopt.reporting.execution import execution_parts
+
+        del width
+        yield from execution_parts(*self._subject, kernels=self.kernels, tolerance=self.tolerance)
+
+    def record(self) -> Mapping[str, object]:
+        """Return the figures, as ``spmopt run --json``."""
+        from spmopt.reporting.execution import execution_record
+
+        return execution_record(*self._subject, kernels=self.kernels, tolerance=self.tolerance)
+
+    @property
+    def _subject(self) -> tuple[Instance, Result, Comparison]:
+        return self.solution.instance, self.solution.result, self.comparison
+
+
+@checked
+def run(
+    result: str | Path | Solution,
+    network: Workload | Graph | None = None,
+    *,
+    kernels: str | Kernel | None = None,
+    data: str | None = None,
+    seed: int = 0,
+    callbacks: Callbacks = QUIET,
+) -> Execution:
+    """Execute a verified schedule on real numbers, and compare the results with plain execution.
+
+    Every DMA command copies bytes between an array of exactly the scratchpad's size and DRAM,
+    every operation reads its operands only from where the schedule has them, and what is given up
+    is overwritten. Plain execution runs the same kernels on whole tensors.
+
+    Parameters
+    ----------
+    result
+        Result file, or solution.
+    network
+        What was scheduled, as it was loaded: a result file has it only if it is in pieces.
+    kernels
+        What computes operations: reference, what the network says (default, where it is known);
+        hash, results that follow from every operand byte and mean nothing; or a function of the
+        index of an operation and the bytes of what it reads, that returns the bytes of what it
+        writes.
+    data
+        Contents of DRAM at the start for kernels reference: integer, small whole numbers, so that
+        sums in any order are the same (default); normal, normally distributed.
+    seed
+        Of these contents.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Execution
+        What was executed, and whether the results are the same.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, holds no schedule, is of another network, needs more memory than
+        there is, or an operator has no kernel.
+    ScheduleError
+        The schedule is not legal.
+    """
+    from spmopt.execution.commands import machine_program
+    from spmopt.execution.comparison import compare
+    from spmopt.execution.executor import execute
+    from spmopt.verifier import require_legal
+
+    if seed < 0:
+        raise InputError(f"seed: must be 0 or more, is {seed}")
+    if isinstance(kernels, str) and kernels not in KERNELS:
+        raise InputError(f"kernels {kernels!r}: must be {' or '.join(KERNELS)}, or a function")
+    if not isinstance(result, Solution):
+        result = unverified(result, callbacks)
+    require_feasible(result)
+    instance, schedule = result.instance, result.schedule
+    callbacks.progress("verifying", None)
+    report = require_legal(instance, schedule, result.result.totals)
+    callbacks.progress("executing without a scratchpad", None)
+    computation = _computation(result, network, kernels, data, seed=seed, callbacks=callbacks)
+    callbacks.progress("executing", None)
+    program = machine_program(instance, schedule)
+    comparison = compare(
+        program,
+        execute(program, computation.contents, computation.kernel),
+        computation.expected,
+        dtypes=computation.dtypes,
+        tolerance=computation.tolerance,
+        totals=report.totals,
+    )
+    return Execution(
+        solution=result,
+        comparison=comparison,
+        kernels=computation.words,
+        tolerance=computation.tolerance,
+    )
+
+
+def _computation(
+    solution: Solution,
+    network: Workload | Graph | None,
+    kernels: str | Kernel | None,
+    data: str | None,
+    *,
+    seed: int,
+    callbacks: Callbacks,
+) -> Computation:
+    """Choose what computes operations, and execute them plainly."""
+    from spmopt.execution.computations import by_bytes, by_graph, listing_for
+
+    instance, pieces = solution.instance, solution.result.pieces
+    order = solution.schedule.steps.operation
+    graph = network.graph if isinstance(network, Workload) else network
+    if network is not None and graph is None:
+        raise InputError("network: is an instance, which does not say what is computed; name it")
+    wanted = kernels == "reference" or network is not None or data is not None
+    if kernels == "hash" or callable(kernels):
+        if data is not None or network is not None:
+            option = "network" if data is None else "data"
+            raise InputError(f"{option}: is for kernels reference; leave it or kernels out")
+        return by_bytes(instance, order, seed, kernels if callable(kernels) else None)
+    listing = listing_for(instance, graph, pieces)
+    if listing is None:
+        if wanted:
+            raise InputError(
+                "kernels reference: the result does not say what its operations compute; name the "
+                "network beside it, with the options that it was loaded with"
+            )
+        return by_bytes(instance, order, seed)
+    cover = None if pieces is None else pieces.cover
+    try:
+        return by_graph(listing, cover, instance, data or "integer", seed)
+    except InputError as error:
+        if wanted:
+            raise
+        callbacks.note(f"kernels are hash: {str(error).removeprefix('kernels: ')}")
+        return by_bytes(instance, order, seed)

@@ -1,0 +1,1 @@
+"""Schedules executed on real numbers: commands, memories, kernels, comparison."""

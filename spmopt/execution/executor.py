@@ -1,0 +1,238 @@
+"""Commands executed one after the other on bytes, and the same operations without a scratchpad.
+
+An operation gets its operands from the scratchpad, at the addresses that its command names, and
+from what was streamed in for it; nothing else reaches it. Where bytes are missing it gets poison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.table import Ints
+from spmopt.execution.commands import Kind, Program, Use
+from spmopt.execution.memory import POISON, Bytes, Memory
+
+Kernel = Callable[[int, Sequence[Bytes]], Sequence[Bytes]]
+"""Computes an operation: from its index and the bytes of what it reads, in the order of
+``Operation.reads``, to the bytes of what it writes, in that of ``Operation.writes``. It must not
+change its operands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """What an execution left and did.
+
+    Attributes
+    ----------
+    contents
+        Bytes of each tensor at the end; of plain execution nothing of what is of no further use.
+    read
+        A fingerprint of the operands of each operation, by its index.
+    loaded_bytes, stored_bytes
+        Copied between DRAM and scratchpad, every pass of a stream counted.
+    """
+
+    contents: Sequence[Bytes]
+    read: dict[int, bytes] = field(default_factory=dict)
+    loaded_bytes: int = 0
+    stored_bytes: int = 0
+
+
+def execute(program: Program, contents: Sequence[Bytes | None], kernel: Kernel) -> Trace:
+    """Execute a program.
+
+    Parameters
+    ----------
+    program
+        Commands with addresses.
+    contents : (m,)
+        Of each tensor at the start, None where it is not in DRAM.
+    kernel
+        Computes operations.
+
+    Raises
+    ------
+    InputError
+        The memories do not fit this computer.
+    """
+    machine = _Machine(program, contents, kernel)
+    for command in range(len(program.commands)):
+        machine.run(command)
+    return machine.trace()
+
+
+def execute_plainly(
+    instance: Instance,
+    order: Sequence[int],
+    contents: Sequence[Bytes | None],
+    kernel: Kernel,
+) -> Trace:
+    """Execute operations in an order, on whole tensors, without any scratchpad.
+
+    Parameters
+    ----------
+    instance
+        Whose operations they are.
+    order
+        Operations by their index.
+    contents, kernel
+        As for :func:`execute`.
+    """
+    now = [np.empty(0, np.uint8) if given is None else given for given in contents]
+    read, last = {}, _last_uses(instance, order)
+    for index in order:
+        operation = instance.operations[index]
+        operands = [now[tensor] for tensor in operation.reads]
+        read[index] = fingerprint(operands)
+        results = kernel(index, [_locked(each) for each in operands])
+        for tensor, result in zip(operation.writes, results, strict=True):
+            now[tensor] = result
+        for tensor in operation.tensors:
+            if last.get(tensor) == index:
+                now[tensor] = now[tensor][:0].copy()
+    return Trace(contents=now, read=read)
+
+
+def _last_uses(instance: Instance, order: Sequence[int]) -> dict[int, int]:
+    """Return the last operation that uses each tensor that is written, and not kept."""
+    operations = instance.operations
+    written = {tensor for index in order for tensor in operations[index].writes}
+    return {
+        tensor: index
+        for index in order
+        for tensor in operations[index].tensors
+        if tensor in written and not instance.tensors[tensor].keep
+    }
+
+
+def fingerprint(operands: Sequence[Bytes]) -> bytes:
+    """Return 8 bytes that tell operands apart."""
+    digest = blake2b(digest_size=8)
+    for each in operands:
+        digest.update(each.data)
+    return digest.digest()
+
+
+def _locked(array: Bytes) -> Bytes:
+    """Return a view that cannot be written."""
+    found = array.view()
+    found.setflags(write=False)
+    return found
+
+
+class _Machine:
+    """Memories, and what is on its way through the buffers of streams."""
+
+    def __init__(self, program: Program, contents: Sequence[Bytes | None], kernel: Kernel) -> None:
+        self._program, self._kernel = program, kernel
+        instance = program.instance
+        self._operations = instance.operations
+        self._sizes = [tensor.size_bytes for tensor in instance.tensors]
+        self._memory = Memory(
+            instance.machine.spm_bytes, program.dram_offset, contents, self._sizes
+        )
+        self._commands = program.commands.rows()
+        self._segments = program.segments.rows()
+        self._first: list[int] = program.first_segment.tolist()
+        self._releases = _grouped(program.releases.command, program.releases.rows())
+        self._streamed: dict[int, list[tuple[int, Bytes]]] = {}
+        self._results: dict[int, Bytes] = {}
+        self._lifted: list[tuple[int, int, Bytes]] = []
+        self._read: dict[int, bytes] = {}
+        self._moved = [0, 0]
+
+    def run(self, command: int) -> None:
+        """Execute one command."""
+        for _, address, size in self._releases.get(command, ()):
+            self._memory.release(address, size)
+        step, kind, operation, tensor, begin, end, passes = self._commands[command]
+        del step
+        segments = self._segments[self._first[command] : self._first[command + 1]]
+        match kind:
+            case Kind.COMPUTE:
+                self._compute(operation, segments)
+            case Kind.STREAM_IN:
+                arrived = self._memory.tensor(tensor)[begin:end].copy()
+                self._streamed.setdefault(tensor, []).append((begin, arrived))
+                self._moved[0] += (end - begin) * passes
+            case Kind.STREAM_OUT:
+                found = self._results.get(tensor)
+                self._memory.tensor(tensor)[begin:end] = (
+                    POISON if found is None else found[begin:end]
+                )
+                self._moved[1] += (end - begin) * passes
+            case _:
+                self._copy(kind, segments)
+
+    def trace(self) -> Trace:
+        """Return what is left."""
+        return Trace(
+            contents=[self._memory.tensor(tensor) for tensor in range(len(self._sizes))],
+            read=self._read,
+            loaded_bytes=self._moved[0],
+            stored_bytes=self._moved[1],
+        )
+
+    def _copy(self, kind: int, segments: Sequence[tuple[int, ...]]) -> None:
+        """Copy between scratchpad and DRAM, or to new addresses."""
+        spm = self._memory.spm
+        for _, tensor, begin, size, address, _ in segments:
+            here, there = slice(address, address + size), slice(begin, begin + size)
+            if kind == Kind.LOAD:
+                spm[here] = self._memory.tensor(tensor)[there]
+                self._moved[0] += size
+            elif kind == Kind.STORE:
+                self._memory.tensor(tensor)[there] = spm[here]
+                self._moved[1] += size
+            elif kind == Kind.LIFT:
+                self._lifted.append((tensor, begin, spm[here].copy()))
+            else:
+                spm[here] = self._carried(tensor, begin, size)
+
+    def _carried(self, tensor: int, begin: int, size: int) -> Bytes:
+        """Return bytes that were lifted; poison where none were."""
+        found = np.full(size, POISON, np.uint8)
+        for of, first, held in self._lifted:
+            low, high = max(begin, first), min(begin + size, first + held.size)
+            if of == tensor and low < high:
+                found[low - begin : high - begin] = held[low - first : high - first]
+        return found
+
+    def _compute(self, index: int, segments: Sequence[tuple[int, ...]]) -> None:
+        operation, spm = self._operations[index], self._memory.spm
+        for _, _, _, size, address, use in segments:
+            if use == Use.SCRATCH:  # what it computes there destroys what lies there
+                self._memory.release(address, size)
+        operands = [self._gathered(tensor, segments) for tensor in operation.reads]
+        self._read[index] = fingerprint(operands)
+        results = self._kernel(index, operands)
+        self._results = dict(zip(operation.writes, results, strict=True))
+        for _, tensor, begin, size, address, use in segments:
+            if use in (Use.WRITE, Use.UPDATE):
+                spm[address : address + size] = self._results[tensor][begin : begin + size]
+        self._streamed, self._lifted = {}, []
+
+    def _gathered(self, tensor: int, segments: Sequence[tuple[int, ...]]) -> Bytes:
+        """Return an operand: pages from the scratchpad, and what was streamed in."""
+        spm, size = self._memory.spm, self._sizes[tensor]
+        own = [row for row in segments if row[1] == tensor]
+        if len(own) == 1 and own[0][3] == size:  # contiguous: read where it lies
+            return _locked(spm[own[0][4] : own[0][4] + size])
+        found = np.full(size, POISON, np.uint8)
+        for begin, arrived in self._streamed.get(tensor, ()):
+            found[begin : begin + arrived.size] = arrived
+        for _, _, begin, count, address, _ in own:
+            found[begin : begin + count] = spm[address : address + count]
+        return _locked(found)
+
+
+def _grouped(key: Ints, rows: Sequence[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for each, row in zip(key.tolist(), rows, strict=True):
+        found.setdefault(each, []).append(row)
+    return found

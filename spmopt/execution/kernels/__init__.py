@@ -1,0 +1,6 @@
+"""What operators compute, on arrays: forward from ONNX's reference, the rest in numpy."""
+
+from spmopt.execution.kernels.call import Call
+from spmopt.execution.kernels.registry import KERNELS, kernel_of, register_kernel
+
+__all__ = ["KERNELS", "Call", "kernel_of", "register_kernel"]

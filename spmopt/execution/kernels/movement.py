@@ -1,0 +1,165 @@
+"""Operators that copy, cut, join, reorder or repeat, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from spmopt.execution.kernels.call import Array, Call, NodeKernel, summed_to
+from spmopt.graph.operators.attributes import integer, integers
+
+
+def _joined(call: Call) -> Sequence[Array]:
+    return [np.concatenate(call.inputs, axis=integer(call.attributes, "axis", 0))]
+
+
+def _parts(call: Call) -> Sequence[Array]:
+    """Cut a tensor in parts of the shapes of the results."""
+    (x,), axis = call.inputs, integer(call.attributes, "axis", 0)
+    edges = np.cumsum([0, *(shape[axis] for shape in call.shapes)]).tolist()
+    if edges[-1] != x.shape[axis]:
+        raise NotImplementedError("a gradient of some of the parts does not say of which")
+    axis %= x.ndim
+    return [x[(slice(None),) * axis + (slice(*edge),)] for edge in pairwise(edges)]
+
+
+def _slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
+    starts, ends = (integers(call.attributes, name) for name in ("starts", "ends"))
+    axes = integers(call.attributes, "axes", tuple(range(len(starts))))
+    steps = integers(call.attributes, "steps", (1,) * len(starts))
+    found = [slice(None)] * len(shape)
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        stop = None if step < 0 and end < -shape[axis] else end
+        found[axis] = slice(start, stop, step)
+    return tuple(found)
+
+
+def _sliced(call: Call) -> Sequence[Array]:
+    (x,) = call.inputs
+    return [x[_slices(call, x.shape)]]
+
+
+def _unsliced(call: Call) -> Sequence[Array]:
+    found = np.zeros(call.shapes[0], call.inputs[0].dtype)
+    found[_slices(call, call.shapes[0])] = call.inputs[0]
+    return [found]
+
+
+def _transposed(call: Call) -> Sequence[Array]:
+    (x,) = call.inputs
+    return [x.transpose(integers(call.attributes, "perm", tuple(reversed(range(x.ndim)))))]
+
+
+def _transposed_back(call: Call) -> Sequence[Array]:
+    (x,) = call.inputs
+    perm = integers(call.attributes, "perm", tuple(reversed(range(x.ndim))))
+    return [x.transpose(np.argsort(perm))]
+
+
+def _unpadded(call: Call) -> Sequence[Array]:
+    pads = integers(call.attributes, "pads")
+    shape, rank = call.shapes[0], len(call.shapes[0])
+    axes = integers(call.attributes, "axes", tuple(range(rank)))
+    found = [slice(None)] * rank
+    for axis, begin in zip(axes, pads, strict=False):
+        found[axis] = slice(begin, begin + shape[axis])
+    return [call.inputs[0][tuple(found)]]
+
+
+def _indices(given: Array, size: int) -> tuple[Array, Array]:
+    """Return indices, and which of them are none: of bytes that were never written."""
+    numbers = np.nan_to_num(given, nan=-size - 1)
+    wrong = (numbers < -size) | (numbers >= size)
+    return np.where(wrong, 0, numbers).astype(np.int64), wrong
+
+
+def _gathered(call: Call) -> Sequence[Array]:
+    x, given = call.inputs
+    axis = integer(call.attributes, "axis", 0) % x.ndim
+    indices, wrong = _indices(given, x.shape[axis])
+    found = np.take(x, indices, axis)
+    if wrong.any():
+        found[(slice(None),) * axis + (wrong,)] = np.nan
+    return [found]
+
+
+def _scattered(call: Call) -> Sequence[Array]:
+    """Add each gathered element to where it is from."""
+    dy, indices = call.inputs[:2]
+    (shape,), axis = call.shapes, integer(call.attributes, "axis", 0) % len(call.shapes[0])
+    indices, wrong = _indices(indices, shape[axis])
+    found = np.full(shape, np.nan if wrong.any() else 0, dy.dtype)
+    flat = np.moveaxis(dy.reshape(*shape[:axis], indices.size, *shape[axis + 1 :]), axis, 0)
+    np.add.at(np.moveaxis(found, axis, 0), indices.ravel(), flat)
+    return [found]
+
+
+def _expanded(call: Call) -> Sequence[Array]:
+    return [np.broadcast_to(call.inputs[0], call.shapes[0])]
+
+
+def _unexpanded(call: Call) -> Sequence[Array]:
+    return [summed_to(call.inputs[0], call.shapes[0])]
+
+
+def _untiled(call: Call) -> Sequence[Array]:
+    (dy,), (shape,) = call.inputs, call.shapes
+    split = [n for own, all_ in zip(shape, dy.shape, strict=True) for n in (all_ // own, own)]
+    return [dy.reshape(split).sum(axis=tuple(range(0, 2 * dy.ndim, 2)))]
+
+
+def _spread(call: Call) -> Sequence[Array]:
+    """Give each element that a sum or mean was made of its share of dY."""
+    (dy,), (shape,) = call.inputs, call.shapes
+    axes = call.attributes.get("axes")
+    of_all = tuple(range(len(shape)))
+    gone = {axis % len(shape) for axis in (axes if isinstance(axes, tuple) else of_all)}
+    kept = dy.reshape([1 if k in gone else size for k, size in enumerate(shape)])
+    count = np.prod([shape[k] for k in gone]) if call.operator.startswith("ReduceMean") else 1
+    return [np.broadcast_to(kept / count if count != 1 else kept, shape)]
+
+
+def _nearest(call: Call, small: tuple[int, ...], large: tuple[int, ...]) -> list[Array]:
+    """Return the place of the source of each element, along each axis, of enlarging nearest."""
+    plain = set(call.attributes) <= {"shape"}
+    if not plain or any(big % size for size, big in zip(small, large, strict=True)):
+        raise NotImplementedError("only enlarging by whole factors, by the nearest element")
+    return [np.arange(big) * size // big for size, big in zip(small, large, strict=True)]
+
+
+def _resized(call: Call) -> Sequence[Array]:
+    (x,) = call.inputs
+    return [x[np.ix_(*_nearest(call, x.shape, call.shapes[0]))]]
+
+
+def _resized_back(call: Call) -> Sequence[Array]:
+    (dy,), (shape,) = call.inputs, call.shapes
+    found = np.zeros(shape, dy.dtype)
+    np.add.at(found, np.ix_(*_nearest(call, shape, dy.shape)), dy)
+    return [found]
+
+
+KERNELS: Mapping[str, NodeKernel] = {
+    "Concat": _joined,
+    "ConcatGradient": _parts,
+    "Split": _parts,
+    "SplitGradient": _joined,
+    "Slice": _sliced,
+    "SliceGradient": _unsliced,
+    "Transpose": _transposed,
+    "TransposeGradient": _transposed_back,
+    "PadGradient": _unpadded,
+    "Gather": _gathered,
+    "GatherGradient": _scattered,
+    "Expand": _expanded,
+    "ExpandGradient": _unexpanded,
+    "TileGradient": _untiled,
+    "ReduceSumGradient": _spread,
+    "ReduceMeanGradient": _spread,
+    "Resize": _resized,
+    "Upsample": _resized,
+    "ResizeGradient": _resized_back,
+    "UpsampleGradient": _resized_back,
+}

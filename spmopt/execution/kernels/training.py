@@ -1,0 +1,143 @@
+"""What a training step has beside gradients of layers: losses, dropout, cells, optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.graph.operators.attributes import integer
+
+RATE = 0.5
+"""Learning rate: of one step any shows what it should."""
+_DECAY, _DECAY_OF_SQUARES, _EPSILON = 0.5, 0.75, 2.0**-10
+UPDATES = ("SGD", "Momentum", "Adam", "Adagrad")
+"""Operators that read, of what they update in place, the old contents as operands."""
+
+
+def _softmax(x: Array) -> Array:
+    shifted = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    found: Array = shifted / np.sum(shifted, axis=-1, keepdims=True)
+    return found
+
+
+def _one_hot(labels: Array, x: Array) -> Array:
+    found: Array = (labels[..., None] == np.arange(x.shape[-1])).astype(x.dtype)
+    return found
+
+
+def _rows(call: Call) -> tuple[Array, Array, Array | int]:
+    """Return scores with the classes on the last axis, labels, and dY: 1 where nothing reads Y."""
+    *above, x, labels = call.inputs
+    axis = integer(call.attributes, "axis", -1)
+    return np.moveaxis(x, axis, -1), labels, above[0] if above else 1
+
+
+def _cross_entropy(call: Call) -> Sequence[Array]:
+    """Add up over rows the logarithm of the softmax at each label."""
+    x, labels, _ = _rows(call)
+    shifted = x - np.max(x, axis=-1, keepdims=True)
+    logs = shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
+    return [-np.sum(logs * _one_hot(labels, x))]
+
+
+def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
+    x, labels, dy = _rows(call)
+    found = dy * (_softmax(x) - _one_hot(labels, x))
+    return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
+
+
+def _likelihood(call: Call) -> Sequence[Array]:
+    """Add up over rows the logarithm of the probability of each label."""
+    x, labels, _ = _rows(call)
+    return [-np.sum(np.log(np.sum(x * _one_hot(labels, x), axis=-1)))]
+
+
+def _likelihood_gradient(call: Call) -> Sequence[Array]:
+    x, labels, dy = _rows(call)
+    chosen = _one_hot(labels, x)
+    found = -dy * chosen / np.where(chosen > 0, x, 1)
+    return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
+
+
+def _loss_gradient(call: Call) -> Sequence[Array]:
+    """Return dY of the cross-entropy of Y and labels, added up over rows."""
+    y, labels = call.inputs
+    return [_softmax(y) - _one_hot(labels, y)]
+
+
+def _dropout(call: Call) -> Sequence[Array]:
+    """Drop about half of the elements: those of some places, whatever is there."""
+    (x,) = call.inputs
+    place = np.arange(x.size, dtype=np.uint64).reshape(x.shape) * np.uint64(0x9E3779B97F4A7C15)
+    kept = (place >> np.uint64(63)).astype(x.dtype)
+    return [2 * x * kept, kept]
+
+
+def _dropout_gradient(call: Call) -> Sequence[Array]:
+    dy, kept = call.inputs
+    return [2 * dy * kept.astype(dy.dtype)]
+
+
+def _cell_gradient(call: Call) -> Sequence[Array]:
+    """Return the gradients of the gates and of c, of dc' (not after the last step) and dh."""
+    *above, i, f, o, g, c, new = call.inputs
+    tanh, dh = np.tanh(new), above[-1]
+    dc = dh * o * (1 - tanh * tanh)
+    dc = dc + above[0] if len(above) == 2 else dc
+    every = [dc * g, dc * c, dh * tanh, dc * i, dc * f]
+    return every[: len(call.shapes)]
+
+
+def _gate_input(call: Call) -> Sequence[Array]:
+    dy, w = call.inputs
+    whole = dy @ w.T
+    hidden = dy.shape[1]
+    parts = (whole[:, : w.shape[0] - hidden], whole[:, w.shape[0] - hidden :])
+    return [part for part, shape in zip(parts, call.shapes, strict=False) if part.shape == shape]
+
+
+def _gate_weight(call: Call) -> Sequence[Array]:
+    dy, x, h = call.inputs
+    return [np.concatenate((x.T @ dy, h.T @ dy))]
+
+
+def _updated(call: Call) -> Sequence[Array]:
+    """Update a weight by its gradient, and the states of an optimizer.
+
+    A master copy stands before the states; it is what is updated, and the weight follows it.
+    """
+    weight, gradient, *states = call.inputs
+    count = {"SGD": 0, "Momentum": 1, "Adam": 2, "Adagrad": 1}[call.operator]
+    masters, states = states[: len(states) - count], states[len(states) - count :]
+    of = masters[0] if masters else weight
+    if call.operator == "SGD":
+        new = of - RATE * gradient
+    elif call.operator == "Momentum":
+        states = [_DECAY * states[0] + gradient]
+        new = of - RATE * states[0]
+    elif call.operator == "Adam":
+        first = _DECAY * states[0] + (1 - _DECAY) * gradient
+        second = _DECAY_OF_SQUARES * states[1] + (1 - _DECAY_OF_SQUARES) * gradient * gradient
+        states = [first, second]
+        new = of - RATE * first / (np.sqrt(second) + _EPSILON)
+    else:
+        states = [states[0] + gradient * gradient]
+        new = of - RATE * gradient / (np.sqrt(states[0]) + _EPSILON)
+    return [new, *([new] if masters else []), *states]
+
+
+KERNELS: Mapping[str, NodeKernel] = {
+    "CrossEntropy": _cross_entropy,
+    "CrossEntropyGradient": _cross_entropy_gradient,
+    "NegativeLogLikelihood": _likelihood,
+    "NegativeLogLikelihoodGradient": _likelihood_gradient,
+    "LossGradient": _loss_gradient,
+    "DropoutTraining": _dropout,
+    "DropoutGradient": _dropout_gradient,
+    "LSTMCellGradient": _cell_gradient,
+    "LSTMGateInputGradient": _gate_input,
+    "LSTMGateWeightGradient": _gate_weight,
+    **dict.fromkeys(UPDATES, _updated),
+}

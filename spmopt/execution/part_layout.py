@@ -1,0 +1,153 @@
+"""Parts of tensors as arrays: where each lies in its whole tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from spmopt.core.errors import InputError
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.parts import Parts
+from spmopt.core.pieces.segments import Cover, Origin
+from spmopt.execution.kernels.call import Array
+from spmopt.execution.memory import POISON, Bytes
+from spmopt.execution.values import dtype_of, is_view
+from spmopt.graph.axes import LinkedAxes
+from spmopt.graph.lower import Lowering
+from spmopt.graph.rows import RowAxes
+
+_Place = tuple[slice, ...]
+_View = tuple[tuple[int, ...], int | None, int | None]
+"""A shape, and the axes of it that are the batch and rows."""
+
+
+class PartLayout:
+    """The parts of the tensors of a cover.
+
+    Attributes
+    ----------
+    roots
+        Of each whole tensor, the value that others are views of.
+    dtypes
+        Of each part.
+    """
+
+    def __init__(self, low: Lowering, listing: Listing, cover: Cover) -> None:
+        bands = [listing.borders(each) if each.bands > 1 else [] for each in cover]
+        parts = Parts(listing.tensors, listing.operations, cover, bands, listing.band_mode)
+        values, count = low.graph.values, len(listing.tensors)
+        views = {node.outputs[0] for node in low.graph.nodes if is_view(node)}
+        first = {tensor: v for v, tensor in low.tensor_of.items() if v not in views}
+        self.roots = [first[tensor] for tensor in range(count)]
+        self._shapes = [values[root].shape for root in self.roots]
+        self._laid = list(self._shapes)  # as those of its views that show its parts see it
+        self._batch: list[int | None] = [None] * count
+        whole = [dtype_of(values[root]) for root in self.roots]
+        self._whole_dtypes = whole
+        self._owner, self._places = list[int](), list[_Place]()
+        views_of = self._views(low) if max(parts.count) > 1 or any(parts.rows) else {}
+        for tensor in range(count):
+            for place in self._cut(parts, tensor, views_of.get(tensor, [])):
+                self._owner.append(tensor)
+                self._places.append(place)
+        self._first = parts.first
+        self.dtypes = [whole[tensor] for tensor in self._owner]
+
+    def _views(self, low: Lowering) -> dict[int, list[_View]]:
+        """Return of each tensor how values that have its elements in their order see it."""
+        axes = LinkedAxes(low.graph)
+        rows = RowAxes(axes)
+        turned = set[int]()
+        for node in low.graph.nodes:
+            if node.operator.startswith("StridedView") or turned.intersection(node.inputs):
+                turned.update(node.outputs if is_view(node) else ())
+        found: dict[int, list[_View]] = {}
+        for value, tensor in low.tensor_of.items():
+            if value not in turned:
+                shape = low.graph.values[value].shape
+                view = (shape, axes.axis(value, axes.batch), rows.axis(value))
+                found.setdefault(tensor, []).append(view)
+        return found
+
+    def _cut(self, parts: Parts, tensor: int, views: Sequence[_View]) -> list[_Place]:
+        """Return where each part of a tensor lies, in their order."""
+        count, rows = parts.count[tensor], parts.rows[tensor]
+        if count == 1 and not rows:
+            return [(slice(None),) * len(self._shapes[tensor])]
+        for shape, batch, row in views:
+            if (count == 1 or batch is not None) and (
+                not rows or (row is not None and shape[row] == rows[-1])
+            ):
+                break
+        else:
+            raise InputError(
+                f"kernels: tensor {parts.whole[tensor].name} is in parts, but no value shows along "
+                "which axes; use kernels hash"
+            )
+        self._laid[tensor], self._batch[tensor] = shape, batch
+        found = []
+        for part in range(count):
+            place = [slice(None)] * len(shape)
+            if batch is not None and count > 1:
+                size = shape[batch] // count
+                place[batch] = slice(part * size, (part + 1) * size)
+            for low, high in pairwise(rows) if rows else [(0, 0)]:
+                if row is not None and rows:
+                    place[row] = slice(low, high)
+                found.append(tuple(place))
+        return found
+
+    def tensor_of(self, part: int) -> int:
+        """Return the tensor that a part is of."""
+        return self._owner[part]
+
+    def array(self, tensor: int, content: Bytes) -> Array:
+        """Return all of a tensor as an array."""
+        return _typed(content, self._whole_dtypes[tensor]).reshape(self._shapes[tensor])
+
+    def cut(self, arrays: Sequence[Array | None]) -> list[Bytes | None]:
+        """Return the bytes of all parts; None of tensors that are not there."""
+        found = list[Bytes | None]()
+        for tensor, place in zip(self._owner, self._places, strict=True):
+            array = arrays[tensor]
+            laid = None if array is None else array.reshape(self._laid[tensor])
+            found.append(None if laid is None else _bytes(laid[place]))
+        return found
+
+    def joined(self, parts: Mapping[int, Bytes]) -> dict[int, Array]:
+        """Return arrays of whole tensors, poison where no part is given."""
+        found: dict[int, Array] = {}
+        for part, content in parts.items():
+            tensor, dtype = self._owner[part], self.dtypes[part]
+            if self._first[tensor + 1] - self._first[tensor] == 1:
+                found[tensor] = self.array(tensor, content)
+                continue
+            if tensor not in found:
+                size = prod(self._shapes[tensor]) * dtype.itemsize
+                found[tensor] = self.array(tensor, np.full(size, POISON, np.uint8))
+            there = found[tensor].reshape(self._laid[tensor])[self._places[part]]
+            there[...] = _typed(content, dtype).reshape(there.shape)
+        return found
+
+    def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
+        """Return a part of a result that is whole, or a piece's share along an axis."""
+        tensor, place = self._owner[part], list(self._places[part])
+        shape, batch = self._laid[tensor], self._batch[tensor]
+        if axis is not None and batch is not None:
+            size = shape[batch] // origin.pieces
+            low, high, _ = place[batch].indices(shape[batch])
+            place[batch] = slice(low - origin.piece * size, high - origin.piece * size)
+            shape = (*shape[:batch], size, *shape[batch + 1 :])
+        return _bytes(result.reshape(shape).astype(self.dtypes[part])[tuple(place)])
+
+
+def _typed(content: Bytes, dtype: np.dtype[Any]) -> Array:
+    return np.ascontiguousarray(content).view(dtype)
+
+
+def _bytes(array: Array) -> Bytes:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -1,0 +1,195 @@
+"""What each command waits for, on a machine whose engines run at the same time.
+
+Engines take their commands in the order of the list: one DMA channel (two with ``duplex``), the
+compute engine, and what moves bytes on chip. Between engines a command waits for those whose bytes,
+of the scratchpad or of DRAM, it reads or overwrites, and for those that still read what it
+overwrites. Of an operation's streams, whose buffers are its scratch, those in come before it and
+those out behind it; a machine that pipelines them by rows may start all of them with the operation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spmopt.core.table import Ints, Table
+from spmopt.execution.commands import Kind, Program, Use
+
+NOBODY = -1
+
+
+class Engine(IntEnum):
+    """What executes a command; without ``duplex`` all DMA is of ``DMA_IN``."""
+
+    DMA_IN = 0
+    DMA_OUT = 1
+    COMPUTE = 2
+    MOVE = 3
+
+
+_ENGINES = {
+    Kind.LOAD: Engine.DMA_IN,
+    Kind.STREAM_IN: Engine.DMA_IN,
+    Kind.STORE: Engine.DMA_OUT,
+    Kind.STREAM_OUT: Engine.DMA_OUT,
+    Kind.COMPUTE: Engine.COMPUTE,
+    Kind.LIFT: Engine.MOVE,
+    Kind.LAY: Engine.MOVE,
+}
+_INTO_DRAM = (Kind.STORE, Kind.STREAM_OUT)
+_OF_DMA = (Kind.LOAD, Kind.STREAM_IN, *_INTO_DRAM)
+_STREAMS = (Kind.STREAM_IN, Kind.STREAM_OUT)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Waits(Table):
+    """Rows "``command`` waits for ``on``", a command of another engine; sorted by both.
+
+    Left out is what follows: a command waits for all before it on its engine, and for all that
+    these, and those it waits for, have waited for.
+    """
+
+    command: Ints
+    on: Ints
+
+
+def engines(program: Program) -> Ints:
+    """Return (commands,) the :class:`Engine` of each command."""
+    table = np.array([_ENGINES[kind] for kind in Kind], np.int64)
+    found: Ints = table[program.commands.kind]
+    if not program.instance.machine.duplex:
+        found[found == Engine.DMA_OUT] = Engine.DMA_IN
+    return found
+
+
+def waits(program: Program) -> Waits:
+    """Return what each command of a program waits for."""
+    walk = _Walk(program)
+    for command in range(len(program.commands)):
+        walk.take(command)
+    return Waits.of_rows(walk.rows)
+
+
+class _Touched:
+    """For each granule of a memory and each engine, who wrote and who read it last."""
+
+    def __init__(self, granules: int) -> None:
+        self.written = np.full((len(Engine), granules), NOBODY, np.int64)
+        self.read = self.written.copy()
+
+    def before(self, granules: slice, *, writes: bool) -> Ints:
+        """Return (engines,) the last commands that one must wait for that reads, or writes."""
+        found: Ints = self.written[:, granules].max(axis=1, initial=NOBODY)
+        if writes:
+            found = np.maximum(found, self.read[:, granules].max(axis=1, initial=NOBODY))
+        return found
+
+    def note(self, granules: slice, engine: int, command: int, *, writes: bool) -> None:
+        """Note that a command reads or writes."""
+        (self.written if writes else self.read)[engine, granules] = command
+
+
+_Piece = tuple[_Touched, slice, bool]
+"""Granules of a memory, and whether they are written."""
+
+
+class _Walk:
+    """The list from its beginning, and what every engine knows to be done."""
+
+    def __init__(self, program: Program) -> None:
+        machine = program.instance.machine
+        self.rows: list[tuple[int, int]] = []
+        self._page = machine.page_bytes
+        self._commands = program.commands.rows()
+        self._segments = program.segments.rows()
+        self._first: list[int] = program.first_segment.tolist()
+        self._engine: list[int] = engines(program).tolist()
+        pages = [-(-tensor.size_bytes // self._page) for tensor in program.instance.tensors]
+        self._dram_first = np.cumsum([0, *pages]).tolist()
+        self._spm, self._dram = _Touched(machine.spm_pages), _Touched(sum(pages))
+        self._scratch = self._scratch_by_step()
+        self._last_compute = self._last_lay = self._last_out = NOBODY
+        self._known = np.full((len(Engine), len(Engine)), NOBODY, np.int64)
+        self._clock: list[NDArray[np.int64]] = []
+
+    def take(self, command: int) -> None:
+        """Go on to the next command."""
+        engine, pieces = self._engine[command], self._pieces(command)
+        needed = np.full(len(Engine), NOBODY, np.int64)
+        for memory, granules, writes in pieces:
+            needed = np.maximum(needed, memory.before(granules, writes=writes))
+        for other in self._in_order(command):
+            if other != NOBODY:
+                needed[self._engine[other]] = max(needed[self._engine[other]], other)
+        self._wait(command, engine, needed)
+        for memory, granules, writes in pieces:
+            memory.note(granules, engine, command, writes=writes)
+
+    def _wait(self, command: int, engine: int, needed: Ints) -> None:
+        """Add rows for what is not known to be done; note what is known from now on."""
+        known = self._known[engine]
+        for on in sorted(needed.tolist(), reverse=True):
+            if on != NOBODY and known[self._engine[on]] < on:
+                if self._engine[on] != engine:
+                    self.rows.append((command, on))
+                np.maximum(known, self._clock[on], out=known)
+        known[engine] = command
+        self._clock.append(known.copy())
+        own = [row for row in self.rows[-len(Engine) :] if row[0] == command]
+        self.rows[len(self.rows) - len(own) :] = sorted(own)
+
+    def _pieces(self, command: int) -> list[_Piece]:
+        """Return what a command reads and writes."""
+        step, kind, _, tensor, begin, end, _ = self._commands[command]
+        found: list[_Piece] = []
+        for row in range(self._first[command], self._first[command + 1]):
+            _, _, _, size, address, use = self._segments[row]
+            found.append((self._spm, self._pages(address, address + size), use != Use.READ))
+        if kind in _STREAMS:
+            writes = kind == Kind.STREAM_IN
+            found += [(self._spm, pages, writes) for pages in self._scratch.get(step, ())]
+        if kind in _OF_DMA:
+            first = self._dram_first[tensor]
+            granules = slice(first + begin // self._page, first - (-end // self._page))
+            found.append((self._dram, granules, kind in _INTO_DRAM))
+        return found
+
+    def _in_order(self, command: int) -> tuple[int, ...]:
+        """Return commands that come before this one whatever they touch."""
+        match self._commands[command][1]:
+            case Kind.COMPUTE:
+                before = (self._last_lay, self._last_out, *self._streams_in(command))
+                self._last_compute = command
+                return before
+            case Kind.STREAM_OUT:
+                self._last_out = command
+                return (self._last_compute,)
+            case Kind.LAY:
+                self._last_lay = command
+                return (self._last_compute,)
+            case Kind.STREAM_IN | Kind.LIFT:
+                return (self._last_compute,)
+        return ()
+
+    def _streams_in(self, command: int) -> list[int]:
+        step, found = self._commands[command][0], list[int]()
+        for earlier in range(command - 1, -1, -1):
+            if self._commands[earlier][0] != step:
+                break
+            if self._commands[earlier][1] == Kind.STREAM_IN:
+                found.append(earlier)
+        return found
+
+    def _scratch_by_step(self) -> dict[int, list[slice]]:
+        found: dict[int, list[slice]] = {}
+        for command, _, _, size, address, use in self._segments:
+            if use == Use.SCRATCH:
+                step = self._commands[command][0]
+                found.setdefault(step, []).append(self._pages(address, address + size))
+        return found
+
+    def _pages(self, begin: int, end: int) -> slice:
+        return slice(begin // self._page, -(-end // self._page))

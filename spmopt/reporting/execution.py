@@ -1,0 +1,121 @@
+"""What the execution of a schedule showed, in lines or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Result
+from spmopt.execution.commands import Kind
+from spmopt.execution.comparison import Comparison, Difference
+from spmopt.reporting.headings import heading
+from spmopt.reporting.quantities import si
+from spmopt.reporting.tables import Grid, NamedValues, Part
+
+SHOWN = 10
+"""Differing tensors in a table."""
+_KINDS = {
+    Kind.COMPUTE: "operations",
+    Kind.LOAD: "loads",
+    Kind.STORE: "stores",
+    Kind.STREAM_IN: "streams in",
+    Kind.STREAM_OUT: "streams out",
+    Kind.LAY: "moves",
+}
+
+
+def execution_parts(
+    instance: Instance, result: Result, found: Comparison, *, kernels: str, tolerance: float
+) -> Iterator[Part]:
+    """Yield heading, measured figures and the verdict; a table of what differs."""
+    yield f"{heading(instance, result)}; scheduler {result.scheduler}"
+    yield ""
+    yield NamedValues(rows=list(_rows(instance, found, kernels, tolerance)))
+    if found.differences:
+        yield ""
+        yield _table(found.differences)
+
+
+def _rows(
+    instance: Instance, found: Comparison, kernels: str, tolerance: float
+) -> Iterator[tuple[str, str]]:
+    counts = [f"{found.counts[kind]:,} {name}" for kind, name in _KINDS.items()]
+    total = sum(found.counts.values()) - found.counts[Kind.LIFT]  # a move is two commands
+    shown = [text for text in counts if not text.startswith("0 ")]
+    yield "kernels", kernels
+    yield "commands", f"{total:,}: {', '.join(shown)}"
+    verified = "" if found.wrong_figures else ", as verified"
+    yield "loaded", si(found.loaded_bytes, "B") + verified
+    yield "stored", si(found.stored_bytes, "B") + verified
+    peak, spm = (si(size, "B") for size in (found.peak_spm_bytes, instance.machine.spm_bytes))
+    yield "peak", f"{peak} of {spm}"
+    yield "compared", f"{found.tensors:,} tensors, {si(found.compared_bytes, 'B')}"
+    if found.largest is not None:
+        limit = "" if not tolerance else f" (up to {tolerance:.2g} of the largest number allowed)"
+        yield "difference", f"{found.largest:.3g} at most{limit}"
+    yield "verdict", _verdict(found, tolerance)
+
+
+def _verdict(found: Comparison, tolerance: float) -> str:
+    if found.same:
+        how = "within the tolerance of" if tolerance and found.largest else "bit for bit those of"
+        return f"the results are {how} plain execution"
+    said = []
+    if found.differences:
+        said.append(f"{len(found.differences):,} of {found.tensors:,} tensors differ")
+    if found.wrong_operation is not None:
+        said.append(f"the first operation that read wrong bytes is {found.wrong_operation}")
+    return "; ".join((*said, *found.wrong_figures))
+
+
+def _table(differences: tuple[Difference, ...]) -> Grid:
+    return Grid(
+        columns=("tensor", "wrong bytes", "of", "difference"),
+        rows=[
+            (
+                each.tensor,
+                f"{each.wrong_bytes:,}",
+                f"{each.size_bytes:,}",
+                "" if each.largest is None else f"{each.largest:.3g}",
+            )
+            for each in differences[:SHOWN]
+        ],
+        left=("tensor",),
+    )
+
+
+def execution_record(
+    instance: Instance, result: Result, found: Comparison, *, kernels: str, tolerance: float
+) -> dict[str, object]:
+    """Return the same for programs."""
+    return {
+        "instance": instance.name,
+        "scheduler": result.scheduler,
+        "kernels": kernels,
+        "tolerance": tolerance,
+        "same": found.same,
+        "commands": {kind.name.lower(): count for kind, count in found.counts.items()},
+        "loaded_bytes": found.loaded_bytes,
+        "stored_bytes": found.stored_bytes,
+        "peak_spm_bytes": found.peak_spm_bytes,
+        "tensors": found.tensors,
+        "compared_bytes": found.compared_bytes,
+        "largest_difference": _number(found.largest),
+        "wrong_operation": found.wrong_operation,
+        "wrong_figures": list(found.wrong_figures),
+        "differences": [
+            {
+                "tensor": each.tensor,
+                "wrong_bytes": each.wrong_bytes,
+                "size_bytes": each.size_bytes,
+                "largest": _number(each.largest),
+            }
+            for each in found.differences
+        ],
+    }
+
+
+def _number(value: float | None) -> float | str | None:
+    """Return a number that JSON has; else in words."""
+    return value if value is None or isfinite(value) else "not a number"

@@ -1,0 +1,46 @@
+"""The list of commands of a schedule that is written out by hand."""
+
+import numpy as np
+
+from spmopt.assemble import assemble
+from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.execution.commands import Kind, Use, machine_program
+from tests.tiny import Op, tiny
+
+# Pages of 4 bytes, 3 of them. x is read from the scratchpad, y stays there but for its last 4
+# bytes, which stream; z goes out as it is made.
+INSTANCE = tiny(
+    {"x": (8, "in"), "y": (8, ""), "z": (6, "keep")},
+    [Op(reads="x", writes="y"), Op(reads="y", writes="z", scratch=3)],
+    spm=14,
+)
+PLAN = Plan(
+    steps=Steps.listed(np.zeros(2, np.int64)),
+    residency=Residency.of_rows([(0, 0, 1, 8), (1, 0, 2, 4)]),
+    stores=Stores.empty(),
+)
+
+
+def test_a_schedule_by_hand() -> None:
+    schedule = assemble(INSTANCE, PLAN)
+    program = machine_program(INSTANCE, schedule)
+    place = {row[0]: 4 * row[3] for row in schedule.placements.rows()}
+    assert [(Kind(row[1]).name, *row[2:]) for row in program.commands.rows()] == [
+        ("LOAD", -1, 0, 0, 8, 1),
+        ("COMPUTE", 0, -1, 0, 0, 1),
+        ("STREAM_OUT", -1, 1, 4, 8, 1),
+        ("STREAM_IN", -1, 1, 4, 8, 1),
+        ("COMPUTE", 1, -1, 0, 0, 1),
+        ("STREAM_OUT", -1, 2, 0, 6, 1),
+    ]
+    assert [(*row[:5], Use(row[5]).name) for row in program.segments.rows()] == [
+        (0, 0, 0, 8, place[0], "WRITE"),
+        (1, 0, 0, 8, place[0], "READ"),
+        (1, 1, 0, 4, place[1], "WRITE"),
+        (4, 1, 0, 4, place[1], "READ"),
+        (4, -1, 0, 3, place[-1], "SCRATCH"),
+    ]
+    assert program.releases.rows() == [(3, place[0], 8)]
+    assert program.dram_offset.tolist() == [0, 64, 128]
+    assert (program.dram_bytes, program.peak_spm_bytes) == (134, 12)
+    assert program.first_segment.tolist() == [0, 1, 3, 3, 3, 5, 5]

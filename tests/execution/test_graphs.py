@@ -1,0 +1,148 @@
+"""Networks computed in pieces and bands of rows, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import spmopt
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Mode
+from spmopt.core.pieces.listing import Listing
+from spmopt.execution.computations import TOLERANCE, by_graph
+from spmopt.execution.executor import Trace, execute_plainly
+from spmopt.execution.graph_kernel import GraphKernel
+from spmopt.execution.memory import Bytes
+from spmopt.graph.elements import with_element_type
+from spmopt.graph.listing import listing
+from spmopt.graph.training import training_graph
+from tests.graph import networks
+
+MACHINE = spmopt.machine(spm="256KiB")
+NETWORKS: Mapping[str, tuple[int, dict[str, int]]] = {
+    "bert-tiny": (2, {"sequence": 4, "hidden": 8, "heads": 2}),
+    "gnmt": (2, {"layers": 2, "steps": 2, "hidden": 8, "vocabulary": 12}),
+    "llama": (1, {"layers": 1, "sequence": 4, "hidden": 16, "heads": 2, "groups": 1}),
+}
+
+
+def listed(name: str, *, training: bool = False, dtype: str | None = None) -> Listing:
+    if name in networks.__dict__:
+        graph = getattr(networks, name)()
+        graph = graph if dtype is None else with_element_type(graph, dtype)
+        return listing(training_graph(graph) if training else graph, MACHINE)
+    batch, parameters = NETWORKS[name]
+    workload = spmopt.load(name, batch=batch, training=training, parameters=parameters, dtype=dtype)
+    assert workload.graph is not None
+    return listing(workload.graph, MACHINE)
+
+
+def ran(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> Trace:
+    return execute_plainly(
+        kernel.instance, range(len(kernel.instance.operations)), contents, kernel
+    )
+
+
+def worst(found: Trace, expected: Trace, kernel: GraphKernel) -> float:
+    """Largest difference of what is kept, relative to the largest number of all."""
+    most = largest = 0.0
+    for t, tensor in enumerate(kernel.instance.tensors):
+        if tensor.keep:
+            one, other = (
+                each.contents[t].view(kernel.dtypes[t]).astype(np.float64)
+                for each in (found, expected)
+            )
+            most = max(most, float(np.nan_to_num(np.abs(one - other), nan=np.inf).max()))
+            largest = max(largest, float(np.abs(other).max()))
+    assert largest > 0
+    return most / largest
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+@pytest.mark.parametrize("name", [*NETWORKS, "convolution", "residual", "mlp"])
+def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
+    found = listed(name, training=training)
+    bands = 2 if 2 in found.family("all").bands else 1
+    for data in ("integer", "normal"):
+        cover = found.uniform(found.batch, bands=bands)
+        instance, _ = found.instance(cover)
+        wanted = by_graph(found, cover, instance, data, 1)
+        assert isinstance(wanted.kernel, GraphKernel)
+        got = ran(wanted.kernel, wanted.contents)
+        limit = 0.0 if data == "integer" else TOLERANCE
+        assert worst(got, wanted.expected, wanted.kernel) <= limit
+        assert len(instance.operations) > len(found.operations)
+
+
+def test_a_row_of_the_halo_that_a_band_lacks_shows() -> None:
+    found = listed("convolution")
+    cover = found.uniform(found.batch, bands=2)
+    instance, origins = found.instance(cover)
+    wanted = by_graph(found, cover, instance, "normal", 1)
+    kernel = wanted.kernel
+    assert isinstance(kernel, GraphKernel)
+    index = next(
+        index
+        for index, (operation, origin) in enumerate(zip(instance.operations, origins, strict=True))
+        if origin.rows and origin.rows[0] and "[" in instance.tensors[operation.reads[1]].name
+    )
+    operation = instance.operations[index]
+    first = operation.reads[0]
+    modes = tuple(Mode(compute_cycles=1, operands=m.operands[1:]) for m in operation.modes)
+    less = replace(operation, reads=operation.reads[1:], modes=modes)
+    assert instance.tensors[first].name.endswith("]")
+    kernel.instance = _with(instance, index, less)
+    assert worst(ran(kernel, wanted.contents), wanted.expected, kernel) == np.inf
+
+
+def _with(instance: Instance, index: int, operation: spmopt.Operation) -> Instance:
+    operations = list(instance.operations)
+    operations[index] = operation
+    return replace(instance, operations=tuple(operations))
+
+
+@pytest.mark.parametrize("name", ["convolution", "mlp", "bert-tiny", "gnmt", "llama"])
+def test_gradients_are_slopes_of_the_loss(name: str) -> None:
+    kernel = GraphKernel(listed(name, training=True, dtype="fp64"), data="normal")
+    instance, contents = kernel.instance, kernel.contents(0)
+    place = {tensor.name: t for t, tensor in enumerate(instance.tensors)}
+    pairs = [
+        (t, place[f"{tensor.name}.gradient"])
+        for t, tensor in enumerate(instance.tensors)
+        if tensor.kind == "weight" and f"{tensor.name}.gradient" in place
+    ]
+    assert len(pairs) > 2
+    made = ran(kernel, contents)
+    chosen, step = np.random.default_rng(1), 1e-6
+    slope, ends = 0.0, ([*contents], [*contents])
+    for weight, gradient in pairs:
+        way = chosen.standard_normal(instance.tensors[weight].size_bytes // 8)
+        slope += float(made.contents[gradient].view(np.float64) @ way)
+        now = contents[weight]
+        assert now is not None
+        for end, sign in zip(ends, (1, -1), strict=True):
+            end[weight] = (now.view(np.float64) + sign * step * way).view(np.uint8)
+    one, other = (_loss(kernel, each) for each in ends)
+    assert slope == pytest.approx((one - other) / (2 * step), rel=1e-3)
+
+
+def _loss(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> float:
+    """Cross-entropy of all that losses begin at, computed from what these operations read."""
+    total, kinds = 0.0, [operation.kind for operation in kernel.instance.operations]
+
+    def watched(index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
+        nonlocal total
+        if kinds[index] in ("LossGradient", "CrossEntropy"):
+            labels = operands[1].view(np.int64)
+            scores = operands[0].view(np.float64).reshape(labels.size, -1)
+            top = scores.max(axis=1, keepdims=True)
+            logs = scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
+            total -= float(logs[np.arange(labels.size), labels].sum())
+        return kernel(index, operands)
+
+    order = range(len(kernel.instance.operations))
+    execute_plainly(kernel.instance, order, contents, watched)
+    return total

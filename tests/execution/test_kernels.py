@@ -1,0 +1,141 @@
+"""Kernels beside ONNX's reference, and gradients beside differences of the function itself."""
+
+import numpy as np
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.core.graph import Node
+from spmopt.execution.kernels import Call, kernel_of, register_kernel
+from spmopt.execution.kernels.call import Array
+from spmopt.execution.kernels.onnx_reference import onnx_kernel
+from spmopt.execution.kernels.products import executed
+from spmopt.graph.operators import lookup, results
+from spmopt.graph.operators.loops import loop_nest
+from spmopt.graph.operators.spec import Attributes
+
+WINDOWS = [
+    {},
+    {"pads": (1, 1, 1, 1)},
+    {"strides": (2, 2), "pads": (1, 0, 2, 1)},
+    {"strides": (2, 1), "dilations": (1, 2), "pads": (0, 2, 0, 2)},
+]
+
+
+def node(operator: str, attributes: Attributes | None = None) -> Node:
+    return Node(name="it", operator=operator, inputs=(), outputs=(), attributes=attributes or {})
+
+
+def computed(operator: str, inputs: list[Array], attributes: Attributes | None = None) -> Array:
+    """The first result of a forward operator."""
+    shapes = tuple(each.shape for each in inputs)
+    types = ("fp64",) * len(inputs)
+    made = results(operator, shapes, types, attributes or {})
+    kernel = kernel_of(node(operator, attributes))
+    assert kernel is not None
+    call = Call(
+        operator=operator,
+        attributes=attributes or {},
+        inputs=inputs,
+        shapes=tuple(shape for shape, _ in made),
+    )
+    return np.asarray(kernel(call)[0])
+
+
+def of_onnx(operator: str, inputs: list[Array], attributes: Attributes) -> Array:
+    """ONNX's reference; its transposed convolution knows no groups, which are put together here."""
+    if operator == "ConvTranspose" and attributes["group"] != 1:
+        x, w, bias = inputs
+        parts = [
+            of_onnx(operator, [x[:, k : k + 2], w[k : k + 2], bias[at]], {**attributes, "group": 1})
+            for k, at in ((0, slice(0, 3)), (2, slice(3, 6)))
+        ]
+        return np.concatenate(parts, axis=1)
+    reference = onnx_kernel(node(operator, attributes))
+    assert reference is not None
+    call = Call(operator=operator, attributes=attributes, inputs=inputs, shapes=((),))
+    return np.asarray(reference(call)[0])
+
+
+@pytest.mark.parametrize("attributes", WINDOWS)
+@pytest.mark.parametrize("operator", ["Conv", "ConvTranspose"])
+@pytest.mark.parametrize("group", [1, 2])
+def test_loops_convolve_as_onnx_does(operator: str, attributes: Attributes, group: int) -> None:
+    chosen = np.random.default_rng(0)
+    attributes = {**attributes, "group": group}
+    filters = (6, 4 // group, 3, 2) if operator == "Conv" else (4, 6 // group, 3, 2)
+    shapes = ((2, 4, 9, 8), filters, (6,))
+    inputs = [chosen.standard_normal(shape) for shape in shapes]
+    expected = of_onnx(operator, inputs, attributes)
+    rule = lookup(operator).computes
+    assert rule is not None
+    of = (shapes, (expected.shape,), attributes)
+    (found,) = executed(loop_nest(rule(*of), *of), inputs, [expected.shape])
+    assert np.allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("attributes", WINDOWS[:3])
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
+def test_poolings_are_those_of_onnx(operator: str, attributes: Attributes) -> None:
+    attributes = {**attributes, "kernel_shape": (3, 3)}
+    x = np.random.default_rng(1).standard_normal((2, 3, 9, 9))
+    found = computed(operator, [x], attributes)
+    reference = onnx_kernel(node(operator, attributes))
+    assert reference is not None
+    call = Call(operator=operator, attributes=attributes, inputs=[x], shapes=(found.shape,))
+    assert np.allclose(found, reference(call)[0])
+
+
+def test_windows_beyond_the_end_count_what_is_there() -> None:
+    attributes: Attributes = {"kernel_shape": (2, 2), "strides": (2, 2), "ceil_mode": 1}
+    x = np.arange(9.0).reshape(1, 1, 3, 3)
+    assert computed("MaxPool", [x], attributes).tolist() == [[[[4, 5], [7, 8]]]]
+    assert computed("AveragePool", [x], attributes).tolist() == [[[[2, 3.5], [6.5, 8]]]]
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        *("Relu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Gelu", "Swish", "Mish", "Erf"),
+        *("Sqrt", "Exp", "Abs", "Log", "Reciprocal", "Sin", "Cos", "Elu", "Selu", "Softplus"),
+        *("Softsign", "LeakyRelu", "Softmax", "LogSoftmax", "Clip"),
+    ],
+)
+def test_slopes_are_differences(operator: str) -> None:
+    x = np.random.default_rng(2).uniform(0.1, 3.5, (4, 5))
+    x = x if operator in ("Sqrt", "Log", "Reciprocal") else x - 1.7
+    attributes: Attributes = {"min": -1.0, "max": 1.0} if operator == "Clip" else {}
+    dy = np.random.default_rng(3).standard_normal(x.shape)
+    rule = lookup(operator).gradients
+    assert rule is not None
+    shape = (x.shape,)
+    (gradient,) = rule(shape, shape, attributes, frozenset({0}))
+    reads = [
+        x if place == "x" else computed(operator, [x], attributes) for place, _ in gradient.reads
+    ]
+    kernel = kernel_of(node(gradient.operator, attributes))
+    assert kernel is not None
+    call = Call(
+        operator=gradient.operator, attributes=attributes, inputs=[dy, *reads], shapes=(x.shape,)
+    )
+    (found,) = kernel(call)
+    step = 1e-4 if operator == "Gelu" else 1e-5
+    expected = np.empty_like(x)
+    for place in np.ndindex(x.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[place] += sign * step
+            ends.append(float((computed(operator, [moved], attributes) * dy).sum()))
+        expected[place] = (ends[0] - ends[1]) / (2 * step)
+    assert np.allclose(found, expected, atol=2e-5)
+
+
+def test_a_kernel_of_ones_own() -> None:
+    assert kernel_of(node("Det")) is not None  # ONNX has it
+    register_kernel("com.acme.Twice", lambda call: [2 * call.inputs[0]])
+    kernel = kernel_of(node("com.acme.Twice"))
+    assert kernel is not None
+    call = Call(operator="", attributes={}, inputs=[np.ones(2)], shapes=((2,),))
+    assert kernel(call)[0].tolist() == [2, 2]
+    with pytest.raises(InputError, match="is taken"):
+        register_kernel("Gelu", lambda call: [])

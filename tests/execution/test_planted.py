@@ -1,0 +1,51 @@
+"""Errors planted into the schedule of a training step that is computed on real numbers."""
+
+import numpy as np
+import pytest
+
+import spmopt
+from spmopt.execution.commands import Program, machine_program
+from spmopt.execution.comparison import Comparison, compare
+from spmopt.execution.computations import Computation, by_graph, listing_for
+from spmopt.execution.executor import execute
+from tests.execution.planted import PLANTS, Plant
+from tests.graph.networks import convolution
+from tests.solving.fakes import bounds_only, install
+
+EACH = 17
+"""Of each kind: more than 100 in all."""
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[Program, Computation]:
+    """A training step on 3 KiB, which keep less than half of its tensors."""
+    with pytest.MonkeyPatch.context() as patch:
+        install(patch, fluid=bounds_only)
+        workload = spmopt.load(convolution(), training=True, optimizer="momentum")
+        instance = spmopt.lower(workload, spmopt.machine(spm="3KiB", page="64B"))
+        schedule = spmopt.solve(instance, "belady-size:granularity=page").schedule
+    listing = listing_for(instance, None, None)
+    assert listing is not None
+    return machine_program(instance, schedule), by_graph(listing, None, instance, "normal", 0)
+
+
+def outcome(program: Program, computed: Computation) -> Comparison:
+    found = execute(program, computed.contents, computed.kernel)
+    return compare(program, found, computed.expected, dtypes=computed.dtypes)
+
+
+def test_the_schedule_moves_enough(case: tuple[Program, Computation]) -> None:
+    program, computed = case
+    assert outcome(program, computed).same
+    assert len(program.commands) > 80
+    assert len(program.releases) > 20
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_planted_errors_are_found(case: tuple[Program, Computation], plant: Plant) -> None:
+    program, computed = case
+    for seed in range(EACH):
+        wrong = plant(program, np.random.default_rng(seed))
+        assert wrong is not None
+        found = outcome(wrong, computed)
+        assert found.wrong_operation or found.differences, seed

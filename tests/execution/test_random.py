@@ -1,0 +1,58 @@
+"""Random schedules, of everything that the format knows: executed they do what they should."""
+
+import numpy as np
+import pytest
+
+from spmopt.core.instance import Instance
+from spmopt.core.schedule import Schedule
+from spmopt.execution.commands import Kind, machine_program
+from spmopt.verifier import require_legal
+from tests.banked import banked
+from tests.execution.executed import executed
+from tests.execution.planted import PLANTS, Plant
+from tests.verifier.random_banks import random_banked
+from tests.verifier.random_plans import rich_schedule
+
+MANY = 200
+
+
+def _executes(instance: Instance, schedule: Schedule) -> None:
+    totals = require_legal(instance, schedule).totals
+    assert totals is not None
+    program = machine_program(instance, schedule)
+    found = executed(program, schedule.steps.operation, totals)
+    assert found.same, found
+    dma = [k for kind, k in found.counts.items() if kind < Kind.COMPUTE]
+    assert sum(dma) == totals.dma_commands
+    kinds = program.commands.kind
+    descriptors = np.isin(kinds[program.segments.command], (Kind.LOAD, Kind.STORE)).sum()
+    streams = np.isin(kinds, (Kind.STREAM_IN, Kind.STREAM_OUT)).sum()
+    assert descriptors + streams == totals.dma_descriptors
+
+
+def test_random_schedules_do_what_plain_execution_does() -> None:
+    for seed in range(MANY):
+        _executes(*rich_schedule(seed))
+
+
+def test_random_moves_between_banks_keep_all_contents() -> None:
+    moves = 0
+    for seed in range(MANY // 3):
+        instance = banked(seed, max_operations=8, max_tensors=6)
+        schedule = random_banked(instance, np.random.default_rng(seed))
+        _executes(instance, schedule)
+        moves += len(schedule.moves)
+    assert moves > 50
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_every_planted_error_is_found(plant: Plant) -> None:
+    found = 0
+    for seed in range(40):
+        instance, schedule = rich_schedule(seed, max_operations=12)
+        program = machine_program(instance, schedule)
+        wrong = plant(program, np.random.default_rng(seed))
+        if wrong is not None:
+            assert not executed(wrong, schedule.steps.operation).same, seed
+            found += 1
+    assert found >= 20

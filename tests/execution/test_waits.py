@@ -1,0 +1,81 @@
+"""Whatever engines are how fast: in every order that waits leave open results are the same."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.schedule import Schedule
+from spmopt.execution.commands import Kind, Program, Releases, machine_program
+from spmopt.execution.waits import Engine, Waits, engines, waits
+from tests.banked import banked
+from tests.execution.executed import executed
+from tests.execution.planted import reordered
+from tests.execution.test_commands import INSTANCE, PLAN
+from tests.verifier.random_banks import random_banked
+from tests.verifier.random_plans import rich_schedule
+
+
+def interleaved(program: Program, rows: Waits, generator: np.random.Generator) -> list[int]:
+    """Commands in an order in which engines, each as fast as it likes, may end them."""
+    engine = engines(program)
+    queues = [np.flatnonzero(engine == each).tolist() for each in Engine]
+    needed: dict[int, set[int]] = {}
+    for command, on in rows.rows():
+        needed.setdefault(command, set()).add(on)
+    done, order = set[int](), list[int]()
+    speed = generator.random(len(queues)) ** 3
+    while len(order) < len(engine):
+        ready = [
+            k for k, queue in enumerate(queues) if queue and needed.get(queue[0], set()) <= done
+        ]
+        assert ready, "engines wait for each other"
+        chosen = max(ready, key=lambda k: float(speed[k] * generator.random()))
+        done.add(queues[chosen][0])
+        order.append(queues[chosen].pop(0))
+    return order
+
+
+def _without_poison(instance: Instance, schedule: Schedule) -> Program:
+    program = machine_program(instance, schedule)
+    return replace(program, releases=Releases.empty())
+
+
+def test_engines_at_any_speed_leave_the_same_results() -> None:
+    generator, other = np.random.default_rng(0), 0
+    for seed in range(100):
+        if seed % 4:
+            instance, schedule = rich_schedule(seed)
+        else:
+            instance = banked(seed, max_operations=8, max_tensors=6)
+            schedule = random_banked(instance, generator)
+        program = _without_poison(instance, schedule)
+        rows = waits(program)
+        for _ in range(3):
+            order = interleaved(program, rows, generator)
+            other += order != sorted(order)
+            moved = reordered(program, order)
+            assert executed(moved, schedule.steps.operation).same, seed
+    assert other > 150
+
+
+def test_without_waits_results_are_others() -> None:
+    generator, wrong = np.random.default_rng(0), 0
+    for seed in range(40):
+        instance, schedule = rich_schedule(seed)
+        program = _without_poison(instance, schedule)
+        order = interleaved(program, Waits.empty(), generator)
+        wrong += not executed(reordered(program, order), schedule.steps.operation).same
+    assert wrong > 25
+
+
+def test_waits_by_hand() -> None:
+    program = machine_program(INSTANCE, assemble(INSTANCE, PLAN))
+    named = [Kind(kind).name for kind in program.commands.kind]
+    assert named == ["LOAD", "COMPUTE", "STREAM_OUT", "STREAM_IN", "COMPUTE", "STREAM_OUT"]
+    assert waits(program).rows() == [(1, 0), (2, 1), (4, 3), (5, 4)]
+    duplex = replace(INSTANCE, machine=replace(INSTANCE.machine, duplex=True))
+    program = machine_program(duplex, assemble(duplex, PLAN))
+    # The stream in now waits for the one out, which another channel moves.
+    assert waits(program).rows() == [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4)]

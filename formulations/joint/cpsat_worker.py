@@ -110,6 +110,8 @@ class _Search:
 
     def relaxed(self, start: Plan | None) -> Iterator[Answer]:
         """Bounds by the relaxation, and a schedule by its decisions."""
+        if self.proved:
+            return
         relaxation = relax(self.program.facts)
         if self.best < HUGE:
             relaxation.cp.add(relaxation.makespan <= self.best)

@@ -10,7 +10,7 @@ place. Steps are all different, so these pairs say all (Puget, CP 2005).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ from spmopt.core.order import dependences
 from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Ints
 
-_MOST_TRIES = 2000  # colorings, for all of an instance; what is not found is not used
+_MOST_WORK = 2_000_000  # edges looked at, some two seconds; what is not found by then is not used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,8 @@ class _Graph:
             for tensor in tensors
         ]
         self._own = own
-        self._tries = 0
+        self._size = nodes + sum(map(len, self._edges))
+        self._work = 0
 
     def _edge(self, one: int, other: int, label: object) -> None:
         number = self._labels.setdefault(label, len(self._labels))
@@ -126,6 +127,8 @@ class _Graph:
 
     def alike(self, operation: int, fixed: Sequence[int]) -> list[int]:
         """Return later operations that have its color if ``fixed`` stay in place."""
+        if self._work >= _MOST_WORK:
+            return []
         (color,) = self._colors([fixed])
         later = range(operation + 1, self._count)
         return [other for other in later if color[other] == color[operation]]
@@ -142,24 +145,19 @@ class _Graph:
         return None
 
     def _mappings(self, left: list[int], right: list[int]) -> Iterator[list[int]]:
-        """Mappings between nodes of equal colors, where all colors differ in the end."""
-        if self._tries >= _MOST_TRIES:
+        """Mappings between nodes of equal colors; at first those that move few nodes."""
+        if self._work >= _MOST_WORK:
             return
-        self._tries += 1
         one, other = self._colors([left, right])
         if Counter(one) != Counter(other):
             return
-        cells: dict[int, list[int]] = {}
-        for node, color in enumerate(one):
-            cells.setdefault(color, []).append(node)
-        several = next((cell for cell in cells.values() if len(cell) > 1), None)
+        yield _nearest(one, other)
+        size = Counter(one)
+        several = next((node for node, color in enumerate(one) if size[color] > 1), None)
         if several is None:
-            place = {color: node for node, color in enumerate(other)}
-            yield [place[color] for color in one]
             return
-        color = one[several[0]]
-        for image in [node for node, each in enumerate(other) if each == color]:
-            yield from self._mappings([*left, several[0]], [*right, image])
+        for image in [node for node, color in enumerate(other) if color == one[several]]:
+            yield from self._mappings([*left, several], [*right, image])
 
     def _colors(self, pinned: Sequence[Sequence[int]]) -> list[list[int]]:
         """Refine the colors of copies of the graph, each with its own nodes pinned."""
@@ -174,6 +172,7 @@ class _Graph:
             if len(names) == count:
                 return numbered
             count = len(names)
+            self._work += len(pinned) * self._size
             colors = [
                 [
                     (color, tuple(sorted((label, copy[other]) for label, other in edges)))
@@ -189,3 +188,16 @@ class _Graph:
             == Counter(self._edges[image])
             for node, image in enumerate(mapping)
         )
+
+
+def _nearest(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """Map nodes to others of their color, but leave in place what has the same color in both."""
+    moved: defaultdict[int, list[int]] = defaultdict(list)
+    for node, (left, right) in enumerate(zip(one, other, strict=True)):
+        if left != right:
+            moved[right].append(node)
+    images = {color: iter(nodes) for color, nodes in moved.items()}
+    return [
+        node if left == right else next(images[left])
+        for node, (left, right) in enumerate(zip(one, other, strict=True))
+    ]

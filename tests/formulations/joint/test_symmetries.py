@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -48,6 +48,17 @@ def test_equal_branches() -> None:
         "lstmgate_2",
         "lstmgate_4",
     ]
+
+
+def test_all_pairs_of_many_equal_branches() -> None:
+    """Two are exchanged as soon as colors tell them from the others, which stay in place."""
+    many = 20
+    star = tiny(
+        {"x": (8, "in"), **{f"y{k}": (4, "keep") for k in range(many)}},
+        [Op(reads="x", writes=f"y{k}", cycles=5) for k in range(many)],
+        spm=16,
+    )
+    assert _pairs(star) == [*combinations(range(many), 2)]
 
 
 @pytest.mark.parametrize("seed", range(20))

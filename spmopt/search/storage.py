@@ -28,6 +28,7 @@ from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from spmopt.core.border import is_file, is_folder, without_password
 from spmopt.core.errors import InputError
 from spmopt.search.journal import JOURNAL, open_journal
 
@@ -99,8 +100,8 @@ def open_known(url: str) -> BaseStorage:
         It is not, or cannot be opened.
     """
     file = Path(url.removeprefix(JOURNAL)) if url.startswith(JOURNAL) else sqlite_file(url)
-    if file is not None and not file.is_file():
-        raise InputError(f"--storage {url}: no such file; run 'spmopt tune' first")
+    if file is not None and not is_file(file):
+        raise InputError(f"{_option(url)}: no such file; run 'spmopt tune' first")
     return open_storage(url)
 
 
@@ -220,7 +221,7 @@ def storage_errors(url: str) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, OptunaError) as error:
-        raise InputError(f"--storage {url}: cannot be used ({why(error)})") from None
+        raise InputError(f"{_option(url)}: cannot be used ({why(error)})") from None
 
 
 @contextmanager
@@ -232,25 +233,27 @@ def _opening(url: str) -> Iterator[None]:
         missing = error.name or " ".join(str(error).split())
         package = f"'spmopt[{_EXTRA}]'" if url.startswith(_EXTRA) else error.name
         hint = f"; pip install {package}" if package else ""
-        raise InputError(
-            f"--storage {url}: its driver is not installed ({missing}){hint}"
-        ) from None
+        raise InputError(f"{_option(url)}: its driver is not installed ({missing}){hint}") from None
     except (SQLAlchemyError, OptunaError, OSError, ValueError) as error:
-        raise InputError(f"--storage {url}: cannot be opened ({why(error)})") from None
+        raise InputError(f"{_option(url)}: cannot be opened ({why(error)})") from None
+
+
+def _option(url: str) -> str:
+    return f"--storage {without_password(url)}"
 
 
 def why(error: BaseException) -> str:
     """Return what the database said, without what is wrapped about it."""
     cause = error.__cause__ or error
     message = cause.orig if isinstance(cause, DBAPIError) else cause
-    return " ".join(str(message).split())[:_LONGEST]
+    return without_password(" ".join(str(message).split()))[:_LONGEST]
 
 
 def _require_folder(path: Path, url: str) -> None:
-    if path.is_dir():
-        raise InputError(f"--storage {url}: is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise InputError(f"--storage {url}: no such folder as {path.parent}; create it first")
+    if is_folder(path):
+        raise InputError(f"{_option(url)}: is a folder; name a file in it")
+    if not is_folder(path.parent):
+        raise InputError(f"{_option(url)}: no such folder as {path.parent}; create it first")
 
 
 PROCESS = "process"

@@ -332,12 +332,12 @@ def read_search(
         No such storage or study.
     """
     from spmopt.search.findings import findings_of
-    from spmopt.search.storage import open_known, storage_errors
+    from spmopt.search.storage import open_known, sound
     from spmopt.search.study import known, schedules_of
 
     if top is not None and top < 1:
         raise InputError(f"top {top}: must be at least 1")
-    with storage_errors(str(storage)):
+    with sound(str(storage)):
         kept, setup = known(open_known(str(storage)), study)
         return HardwareSearch(
             kept, setup, schedules_of(kept), findings_of(kept, setup, top), str(storage)

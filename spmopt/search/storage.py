@@ -19,6 +19,7 @@ from time import sleep
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
+import msgspec
 import optuna
 from optuna.exceptions import OptunaError
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
@@ -28,10 +29,12 @@ from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from spmopt.core.border import is_file, is_folder, without_password
+from spmopt.core.border import is_file, is_folder, shortened, without_password
 from spmopt.core.errors import InputError
 from spmopt.search.journal import JOURNAL, open_journal
 
+_BY_CONTENTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What Optuna, SQLAlchemy and readers raise of values that nobody foresaw."""
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
 _BEAT_S, _GRACE_S = 10, 60
 _TRIES, _WAIT_S = 6, 0.5
@@ -222,6 +225,28 @@ def storage_errors(url: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, OptunaError) as error:
         raise InputError(f"{_option(url)}: cannot be used ({why(error)})") from None
+
+
+@contextmanager
+def sound(url: str | None) -> Iterator[None]:
+    """Say in one line that a storage is damaged, where what is read of it cannot be used.
+
+    Only for what reads: an error of the program would be said to be one of the storage.
+
+    Raises
+    ------
+    InputError
+        In place of what the database, Optuna, or a value of the wrong type raises.
+    """
+    try:
+        with storage_errors(url or "in memory"):
+            yield
+    except (*_BY_CONTENTS, msgspec.ValidationError) as error:
+        said = shortened(f"{type(error).__name__}: {' '.join(str(error).split())}")
+        raise InputError(
+            f"{_option(url or 'in memory')}: is damaged, or of another program ({said}); name "
+            "another one, or a copy from before"
+        ) from None
 
 
 @contextmanager

@@ -66,8 +66,9 @@ def mutated(document: Any, rng: random.Random) -> Any:
                 container[rng.choice(NAMES)] = container.pop(key)
             case 2 if isinstance(container, list):
                 container.extend(container[:50])
-            case 3 if type(container[key]) in (int, float):
-                container[key] += rng.choice((-1, 1, 2**31, 2**62))
+            case 3 | 4 if type(container[key]) in (int, float):
+                near = container[key] + rng.choice((-1, 1, 7, 2**31, 2**62))
+                container[key] = rng.choice((near, rng.choice(NUMBERS[:13])))
             case _:
                 container[key] = value(rng)
     return document

@@ -316,7 +316,7 @@ def whereabouts(trial: FrozenTrial) -> str:
 def _number_here(trial: FrozenTrial) -> int | None:
     """Return the number of its process, if that is of this machine."""
     machine, _, number = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
-    return int(number) if machine == _machine() and number.isdigit() else None
+    return int(number) if machine == _machine() and number.isdecimal() else None
 
 
 def _machine() -> str:

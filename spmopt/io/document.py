@@ -44,7 +44,7 @@ def write_text(path: Path, text: str) -> None:
         if exists(path) and not is_file(path):
             path.write_text(text, encoding="utf-8")
         else:
-            _replace(path.resolve(), text)
+            _replace(Path(os.path.realpath(path)), text)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({reason(error)})") from None
 
@@ -65,7 +65,7 @@ def require_writable(path: Path) -> None:
         if exists(path) and not is_file(path):
             writable = os.access(path, os.W_OK)
         else:
-            part = _part(path.resolve())
+            part = _part(Path(os.path.realpath(path)))
             part.touch()
             part.unlink()
             writable = True

@@ -53,6 +53,11 @@ def write_json(path: Path, document: Mapping[str, object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text as :func:`write_bytes` writes bytes, in UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write through a file beside ``path``, then rename it over ``path``.
 
     A link stays a link; what is no file (a pipe, a device) is written to as it is.
@@ -64,9 +69,9 @@ def write_text(path: Path, text: str) -> None:
     """
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
         else:
-            _replace(path.resolve(), text)
+            _replace(path.resolve(), content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -117,11 +122,11 @@ def _part(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: bytes) -> None:
     part = _part(path)
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with part.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)

@@ -15,7 +15,7 @@ from spmopt.api.verifying import require_feasible, unverified
 if TYPE_CHECKING:
     from spmopt.execution.emission.linking import Linked
 
-FILES = ("commands.jsonl", "commands.bin", "spmopt_commands.h")
+FILES = ("commands.jsonl", "commands.bin", "spmopt_commands.h", "spmopt_sizes.h", "main.c")
 """Names of what is written, in the order of writing."""
 
 
@@ -109,9 +109,15 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
 def _files(linked: Linked) -> dict[str, bytes]:
     from importlib.resources import files
 
-    from spmopt.execution.emission.binary import binary
+    from spmopt.execution.emission.binary import binary, sizes
     from spmopt.execution.emission.lines import json_lines
 
-    header = files("spmopt.execution.emission") / "spmopt_commands.h"
-    contents = (json_lines(linked).encode(), binary(linked), header.read_bytes())
+    here = files("spmopt.execution.emission")
+    contents = (
+        json_lines(linked).encode(),
+        binary(linked),
+        (here / "spmopt_commands.h").read_bytes(),
+        sizes(linked).encode(),
+        (here / "main.c").read_bytes(),
+    )
     return dict(zip(FILES, contents, strict=True))

@@ -81,6 +81,13 @@ def binary(linked: Linked) -> bytes:
     return b"".join((header.tobytes(), *body))
 
 
+def sizes(linked: Linked) -> str:
+    """Return the text of ``spmopt_sizes.h``, for arrays whose sizes a compiler must know."""
+    (header,) = _header(linked)
+    defined = "".join(f"#define SPMOPT_{name.upper()} {header[name]}\n" for name in _SIZES)
+    return f"#ifndef SPMOPT_SIZES_H\n#define SPMOPT_SIZES_H\n\n{defined}\n#endif\n"
+
+
 class _Names:
     """Names one after the other, each once."""
 

@@ -13,6 +13,8 @@
 #include <string.h>
 #ifndef SYNC
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #endif
 
 #include "spmopt_commands.h"
@@ -208,24 +210,19 @@ static void execute_all(void) {
     for (uint64_t k = 0; k < program.header->commands.count; k++) execute(&program.commands[k]);
 }
 #else
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static uint8_t *done; /* by command; under the mutex */
+static atomic_uchar *done; /* by command; all that orders commands of different engines */
 
 /* Execute the commands of an engine, each when all that it waits for has ended. */
 static void *run_engine(void *engine) {
     for (uint64_t k = 0; k < program.header->commands.count; k++) {
         const struct spmopt_command *c = &program.commands[k];
         if (c->engine != *(const uint32_t *)engine) continue;
-        pthread_mutex_lock(&mutex);
         for (uint32_t w = 0; w < c->waits; w++)
-            while (!done[program.waits[c->first_wait + w]]) pthread_cond_wait(&changed, &mutex);
-        pthread_mutex_unlock(&mutex);
+            while (!atomic_load_explicit(&done[program.waits[c->first_wait + w]],
+                                         memory_order_acquire))
+                sched_yield();
         execute(c);
-        pthread_mutex_lock(&mutex);
-        done[k] = 1;
-        if (c->waiters > 0) pthread_cond_broadcast(&changed);
-        pthread_mutex_unlock(&mutex);
+        atomic_store_explicit(&done[k], 1, memory_order_release);
     }
     return NULL;
 }
@@ -233,8 +230,8 @@ static void *run_engine(void *engine) {
 static void execute_all(void) {
     pthread_t threads[SPMOPT_ENGINE_MOVE + 1];
     uint32_t engines[SPMOPT_ENGINE_MOVE + 1];
-    done = allocated(program.header->commands.count);
-    memset(done, 0, program.header->commands.count);
+    done = allocated(program.header->commands.count * sizeof *done);
+    for (uint64_t k = 0; k < program.header->commands.count; k++) atomic_init(&done[k], 0);
     for (uint32_t k = 0; k <= SPMOPT_ENGINE_MOVE; k++) {
         engines[k] = k;
         if (pthread_create(&threads[k], NULL, run_engine, &engines[k])) fail("no thread");

@@ -65,11 +65,11 @@ def test_a_wrong_address_shows(name: str, place: int) -> None:
     assert replayed(lines) != digests(*solved(name))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name in CASES if name != "resnet"])
 def test_every_order_that_waits_leave_open_leaves_the_same(name: str) -> None:
     lines, generator, other = emitted(name), np.random.default_rng(1), 0
     expected = digests(*solved(name))
-    for _ in range(1 if name == "resnet" else 4):
+    for _ in range(4):
         order = interleaved(lines[1:], generator)
         other += order != sorted(order)
         assert replayed(lines, order) == expected

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from spmopt.execution.commands import machine_program
@@ -37,7 +38,10 @@ def compiled(folder: Path, *options: str) -> None:
 
 
 def ran(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["./program"], cwd=folder, capture_output=True, text=True, check=False)
+    options = {"TSAN_OPTIONS": "halt_on_error=1 symbolize=0"}
+    return subprocess.run(
+        ["./program"], cwd=folder, capture_output=True, text=True, check=False, env=options
+    )
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -51,6 +55,39 @@ def test_the_program_comes_to_the_contents_of_run(name: str, tmp_path: Path) -> 
             done = ran(tmp_path)
             assert (done.returncode, done.stderr) == (0, "")
             assert done.stdout.splitlines() == expected
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Path:
+    """A folder of a program that a sanitizer watches for races of threads."""
+    emitted("moves", tmp_path)
+    line = [str(CC), *OPTIONS, "-pthread", "-fsanitize=thread", "main.c", "-o", "program"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, check=False)
+    plain = [str(CC), "-fsanitize=thread", "-x", "c", "-", "-o", "plain"]
+    source = b"int main(void) { return 0; }"
+    subprocess.run(plain, cwd=tmp_path, input=source, capture_output=True, check=False)
+    runs = (tmp_path / "plain").exists() and not subprocess.run(
+        ["./plain"], check=False, cwd=tmp_path
+    ).returncode
+    if not runs:
+        pytest.skip("the compiler has no sanitizer of threads that runs here")
+    assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+def test_waits_leave_no_race_and_without_them_there_are(watched: Path) -> None:
+    done = ran(watched)
+    assert (done.returncode, done.stderr) == (0, "")
+    content = bytearray((watched / "commands.bin").read_bytes())
+    header = np.frombuffer(content, records.HEADER, 1)[0]
+    place = int(header["commands"]["offset"]), int(header["commands"]["count"])
+    commands = np.frombuffer(content, records.COMMAND, place[1], place[0])
+    assert commands["waits"].sum() > 10
+    commands["waits"] = 0
+    (watched / "commands.bin").write_bytes(content)
+    done = ran(watched)
+    assert done.returncode != 0
+    assert "data race" in done.stderr
 
 
 def test_files_of_other_programs_are_refused(tmp_path: Path) -> None:

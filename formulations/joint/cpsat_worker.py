@@ -2,85 +2,182 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from math import ceil
 from queue import SimpleQueue
 from threading import Thread
 from time import monotonic
+from typing import Any, TypeAlias
 
+import numpy as np
 from ortools.sat.python import cp_model
 
 from formulations.joint.facts import analyze, least_cycles
 from formulations.joint.model import FAMILIES, PAGED, build
 from formulations.joint.program import HUGE, JointProgram
+from formulations.joint.relaxation import relax
 from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound
-from formulations.joint.solution import decoded, hinted
+from formulations.joint.solution import decided, decoded, hinted
+from formulations.joint.symmetries import interchanges, mirrored
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan
+from spmopt.core.table import Ints
 
 _FIRST_SHARE = 0.5  # of the time, at most, for the schedule nearest to the plan to start from
+_RELAXED_SHARE = 0.4  # of the time, at most, for the relaxation
+_RELAXING = 25.0  # of CP-SAT's deterministic time, at most, for it: some 25 seconds
+_ORDERED_SHARE = 0.25  # of the time, at most, for its order
 _SETTLING = 2.0  # of CP-SAT's deterministic time: some ten seconds
 _WORKERS_A_THREAD = 4  # strategies differ, so more of them than cores pay off
+
+Answer: TypeAlias = FoundSchedule | ProvedBound
+Hints: TypeAlias = Sequence[tuple[Any, int]]  # variables or literals, and values
 
 
 def search(
     instance: Instance, settings: JointSettings, start: Plan | None, due: float
-) -> Iterator[FoundSchedule | ProvedBound]:
+) -> Iterator[Answer]:
     """Schedules and bounds as they come; the last of each is the best; ends at ``due``.
 
-    First the model with the decisions of ``start`` fixed (order, modes, which uses share a
-    interval), which is solved at once or found not to fit contiguously; then all of it from there.
-    At last, once nothing better is to be found, a schedule of that time that is the same always.
+    First the model with the decisions of ``start`` fixed (order, modes, which uses share an
+    interval), which is solved at once or found not to fit contiguously; then the relaxation, for
+    a bound, and the model with its decisions; then all of it from the best of these. At last, once
+    nothing better is to be found, a schedule of that time that is the same always.
     """
     left_out = [family for family in (*FAMILIES, *PAGED) if family.__name__ in settings.without]
-    program = build(analyze(instance, settings.order), paged=settings.paged, without=left_out)
+    alike = settings.order is None and "interchanges" not in settings.without
+    pairs = interchanges(instance) if alike else ()
+    order = [(pair.first, pair.other) for pair in pairs]
+    facts = analyze(instance, settings.order, pairs=order)
+    create = partial(build, facts, paged=settings.paged, without=left_out)
+    start = None if start is None else mirrored(start, pairs)
+    run = _Search(create(), settings, due)
     if start is not None:
-        for literal, holds in hinted(program, start):
-            program.cp.add_hint(literal, holds)
-        yield from _near(program, settings, due)
-    best, least = HUGE, 0
+        yield from run.near([*hinted(run.program, start)])
     if not left_out:
-        least = least_cycles(program.facts)
-        yield ProvedBound(cycles=least)
-    with closing(_solve(program, settings, due)) as answers:
+        yield from run.told([ProvedBound(cycles=least_cycles(facts))])
+        if "relaxation" not in settings.without:
+            yield from run.relaxed(start)
+    yield from run.free()
+    if settings.same and run.proved:
+        yield from _settled(create(), run.best, due)
+
+
+class _Search:
+    """The parts of a search, and the best schedule and bound so far."""
+
+    def __init__(self, program: JointProgram, settings: JointSettings, due: float) -> None:
+        self.program, self._settings, self._due = program, settings, due
+        self._hints: Hints = ()
+        self.best, self._least = HUGE, 0
+
+    @property
+    def proved(self) -> bool:
+        """Whether what was found is within the tolerance."""
+        return self.best <= self._least * (1 + self._settings.tolerance)
+
+    def told(self, answers: Iterable[Answer]) -> Iterator[Answer]:
+        """Pass on what is better than before, until the best is proved."""
         for answer in answers:
             if isinstance(answer, FoundSchedule):
-                best = answer.cycles
-            elif answer.cycles < least and not answer.infeasible:
+                if answer.cycles >= self.best:
+                    continue
+                self.best = answer.cycles
+            elif answer.cycles < self._least and not answer.infeasible:
                 continue
             else:
-                least = max(least, answer.cycles)
+                self._least = max(self._least, answer.cycles)
             yield answer
-            if best <= least * (1 + settings.tolerance):
+            if self.proved:
                 break
-    if settings.same and best <= least * (1 + settings.tolerance):
-        yield from _settled(program, best, due)
+
+    def near(self, hints: Hints) -> Iterator[Answer]:
+        """A schedule with what is hinted fixed; if it is the best, all of it is hinted later."""
+        solver = self._solver(_FIRST_SHARE)
+        solver.parameters.fix_variables_to_their_hinted_value = True
+        self._hint(hints)
+        if solver.solve(self.program.cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            if not self._hints:
+                self._hints = hints
+            return
+        cycles = round(solver.objective_value)
+        if cycles <= self.best:
+            self._hints = [(variable, solver.value(variable)) for variable in self.program.every]
+        schedule = decoded(self.program, solver.value, solver.boolean_value)
+        yield from self.told([FoundSchedule(schedule=schedule, cycles=cycles)])
+
+    def relaxed(self, start: Plan | None) -> Iterator[Answer]:
+        """Bounds by the relaxation, and a schedule by its decisions."""
+        if self.proved:
+            return
+        relaxation = relax(self.program.facts)
+        if self.best < HUGE:
+            relaxation.cp.add(relaxation.makespan <= self.best)
+        for literal, holds in () if start is None else hinted(relaxation, start):
+            relaxation.cp.add_hint(literal, holds)
+        solver = self._solver(_RELAXED_SHARE)
+        solver.parameters.max_deterministic_time = _RELAXING
+        with closing(_solve(relaxation.cp, solver)) as answers:
+            yield from self.told(answers)
+        if self.proved or not solver.response_proto.solution:
+            return
+        self.program.cp.add(self.program.makespan >= self._least)
+        best = self.best
+        yield from self.near(_decisions(self.program, relaxation, solver))
+        if self.best == best and self._settings.order is None:
+            place = [solver.value(position) for position in relaxation.position]
+            order = np.argsort(np.array(place, np.int64))
+            yield from self.in_order(order, relaxation, solver)
+
+    def in_order(
+        self, order: Ints, relaxation: JointProgram, relaxed: cp_model.CpSolver
+    ) -> Iterator[Answer]:
+        """Schedules in one order; the best becomes the hint."""
+        facts = analyze(self.program.facts.instance, order)
+        program = build(facts, paged=self._settings.paged)
+        program.cp.add(program.makespan >= self._least)
+        for literal, holds in _decisions(program, relaxation, relaxed):
+            program.cp.add_hint(literal, holds)
+        solver, best = self._solver(_ORDERED_SHARE), self.best
+        with closing(_solve(program.cp, solver, program)) as answers:
+            # Its bounds are of that order only.
+            yield from self.told(each for each in answers if isinstance(each, FoundSchedule))
+        if self.best < best and not self.proved:
+            yield from self.near(_decisions(self.program, program, solver))
+
+    def free(self) -> Iterator[Answer]:
+        """All solutions and bounds on the way to the optimum."""
+        if self.proved:
+            return
+        self._hint(self._hints)
+        with closing(_solve(self.program.cp, self._solver(), self.program)) as answers:
+            yield from self.told(answers)
+
+    def _hint(self, hints: Hints) -> None:
+        _clear(self.program.cp.clear_hints)
+        for variable, value in hints:
+            self.program.cp.add_hint(variable, value)
+
+    def _solver(self, share: float = 1.0) -> cp_model.CpSolver:
+        return _solver(self._settings.threads, share * (self._due - monotonic()))
 
 
-def _near(program: JointProgram, settings: JointSettings, due: float) -> Iterator[FoundSchedule]:
-    """A schedule with what is hinted fixed; all of it becomes the hint."""
-    solver = _solver(settings, monotonic() + _FIRST_SHARE * (due - monotonic()))
-    solver.parameters.fix_variables_to_their_hinted_value = True
-    if solver.solve(program.cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return
-    schedule = decoded(program, solver.value, solver.boolean_value)
-    yield FoundSchedule(schedule=schedule, cycles=round(solver.objective_value))
-    _clear(program.cp.clear_hints)
-    for variable in program.every:
-        program.cp.add_hint(variable, solver.value(variable))
+def _decisions(program: JointProgram, other: JointProgram, solver: cp_model.CpSolver) -> Hints:
+    return [*decided(program, other, solver.value, solver.boolean_value)]
 
 
 def _solve(
-    program: JointProgram, settings: JointSettings, due: float
-) -> Generator[FoundSchedule | ProvedBound, None, None]:
-    """All solutions and bounds on the way, handed over by the solver's threads."""
-    answers: SimpleQueue[FoundSchedule | ProvedBound | None] = SimpleQueue()
-    solver = _solver(settings, due)
+    model: cp_model.CpModel, solver: cp_model.CpSolver, program: JointProgram | None = None
+) -> Generator[Answer, None, None]:
+    """Bounds, and with ``program`` solutions, handed over by the solver's threads."""
+    answers: SimpleQueue[Answer | None] = SimpleQueue()
     solver.best_bound_callback = lambda bound: answers.put(ProvedBound(cycles=_whole(bound)))
+    listener = None if program is None else _Listener(program, answers)
 
     def run() -> None:
-        status = solver.solve(program.cp, _Listener(program, answers))
+        status = solver.solve(model, listener)
         if status == cp_model.INFEASIBLE:
             answers.put(ProvedBound(cycles=0, infeasible=True))
         elif status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -105,7 +202,7 @@ def _settled(program: JointProgram, cycles: int, due: float) -> Iterator[FoundSc
     _clear(program.cp.clear_hints)
     _clear(program.cp.clear_objective)
     program.cp.add_linear_constraint(program.makespan, 0, cycles)
-    solver = _solver(JointSettings(threads=1), due)
+    solver = _solver(1, due - monotonic())
     solver.parameters.max_deterministic_time = _SETTLING
     if solver.solve(program.cp) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         schedule = decoded(program, solver.value, solver.boolean_value)
@@ -122,11 +219,10 @@ def _whole(bound: float) -> int:
     return max(0, ceil(bound - 1e-6))
 
 
-def _solver(settings: JointSettings, due: float) -> cp_model.CpSolver:
+def _solver(threads: int, limit_s: float) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
-    several = settings.threads > 1
-    solver.parameters.num_workers = _WORKERS_A_THREAD * settings.threads if several else 1
-    solver.parameters.max_time_in_seconds = max(0.0, due - monotonic())
+    solver.parameters.num_workers = _WORKERS_A_THREAD * threads if threads > 1 else 1
+    solver.parameters.max_time_in_seconds = max(0.0, limit_s)
     solver.parameters.catch_sigint_signal = False
     return solver
 
@@ -134,9 +230,7 @@ def _solver(settings: JointSettings, due: float) -> cp_model.CpSolver:
 class _Listener(cp_model.CpSolverSolutionCallback):
     """Decodes every solution."""
 
-    def __init__(
-        self, program: JointProgram, answers: SimpleQueue[FoundSchedule | ProvedBound | None]
-    ) -> None:
+    def __init__(self, program: JointProgram, answers: SimpleQueue[Answer | None]) -> None:
         super().__init__()
         self._program = program
         self._answers = answers

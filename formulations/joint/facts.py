@@ -9,8 +9,10 @@ made by updates in place: it begins with the contents at the start, or with a bl
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import gcd
 
 import numpy as np
 
@@ -101,9 +103,14 @@ class JointFacts:
         return bool(self.before[left, right])
 
 
-def analyze(instance: Instance, order: Ints | None = None) -> JointFacts:
-    """Return facts of ``instance``; with ``order``, of that order of operations only."""
-    before = _closure(instance) if order is None else _total(order)
+def analyze(
+    instance: Instance, order: Ints | None = None, *, pairs: Sequence[tuple[int, int]] = ()
+) -> JointFacts:
+    """Return facts of ``instance``; with ``order``, of that order of operations only.
+
+    Without one, of those in which the first of each of ``pairs`` runs before the other.
+    """
+    before = _closure(instance, pairs) if order is None else _total(order)
     through = (before.astype(np.int64) @ before.astype(np.int64)) > 0
     uses: list[OperandUse] = []
     # Of each version: its tensor, and by number its uses.
@@ -164,12 +171,14 @@ def analyze(instance: Instance, order: Ints | None = None) -> JointFacts:
     )
 
 
-def _closure(instance: Instance) -> Bools:
-    """Transitive closure of the dependences."""
-    needed = dependences(instance)
+def _closure(instance: Instance, pairs: Sequence[tuple[int, int]]) -> Bools:
+    """Transitive closure of the dependences, and of ``pairs``, earlier to later as listed."""
+    needed = [set(earlier) for earlier in dependences(instance)]
+    for earlier, later in pairs:
+        needed[later].add(earlier)
     before = np.zeros((len(needed), len(needed)), bool)
-    for index, earlier in enumerate(needed):
-        for other in earlier:
+    for index, others in enumerate(needed):
+        for other in others:
             before[:, index] |= before[:, other]
             before[other, index] = True
     return before
@@ -278,6 +287,21 @@ def command_cycles(machine: Machine, size_bytes: int) -> int:
     """Cycles of a command: ``lambda + ceil(x f / beta)``."""
     transfer = -(-size_bytes * machine.clock_hz // machine.dram_bytes_per_s)
     return machine.dma_setup_cycles + transfer
+
+
+def unit_cycles(facts: JointFacts) -> int:
+    """Return cycles of which all computation and all commands take a multiple.
+
+    So do all times of a schedule in which nothing waits in vain, its makespan among them.
+    """
+    instance = facts.instance
+    cycles = {mode.compute_cycles for operation in instance.operations for mode in operation.modes}
+    for use in facts.uses:
+        for mode in instance.operations[use.operation].modes:
+            passes = mode.operands[use.place].passes
+            for times in {1, passes - 1, passes} - {0}:
+                cycles.add(command_cycles(instance.machine, times * facts.size(use.tensor)))
+    return max(1, gcd(*cycles))
 
 
 def serial_cycles(facts: JointFacts) -> int:

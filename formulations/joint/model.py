@@ -16,17 +16,19 @@ from formulations.joint.residency_rows import (
     issue,
     issued_stores,
     membership,
+    modes,
     needed_stores,
     reuse,
     separation,
 )
 from formulations.joint.time_rows import (
+    computation,
     dram_order,
     loads,
     makespan,
-    modes,
     one_at_a_time,
     order,
+    positions,
     queue,
     stores,
     streams,
@@ -36,8 +38,10 @@ from formulations.joint.variables import create_program
 Family = Callable[[JointProgram], None]
 
 FAMILIES: tuple[Family, ...] = (
+    positions,
     order,
     modes,
+    computation,
     membership,
     coverage,
     separation,

@@ -9,6 +9,16 @@ from formulations.joint.program import JointProgram, Literal
 from spmopt.core.timeline import Access
 
 
+def modes(program: JointProgram) -> None:
+    """(J2) One mode each; what is stationary is resident."""
+    for modes in program.mode:
+        program.cp.add_exactly_one(modes)
+    for use, record in enumerate(program.facts.uses):
+        for number, chosen in enumerate(program.mode[record.operation]):
+            if program.operand(use, number).stationary:
+                program.cp.add_bool_or(~chosen, *program.memberships(use))
+
+
 def membership(program: JointProgram) -> None:
     """(J3) A use is in one interval at most, which is there, and whose head is its first use."""
     uses = program.facts.uses

@@ -78,6 +78,30 @@ def hinted(program: JointProgram, plan: Plan) -> Iterator[tuple[Literal, bool]]:
         yield literal, heads.get(use) == program.intervals[interval].head
 
 
+def decided(
+    program: JointProgram,
+    other: JointProgram,
+    value: Callable[[Number], int],
+    holds: Callable[[Literal], bool],
+) -> Iterator[tuple[Literal, bool]]:
+    """Give literals of ``program`` and what a solution of ``other`` says of them.
+
+    ``other`` is of the same instance: its relaxation, or in one order only.
+    """
+    place = [value(position) for position in other.position]
+    for (one, later), literal in program.order.items():
+        if one < later:
+            yield literal, place[one] < place[later]
+    for ours, theirs in zip(program.mode, other.mode, strict=True):
+        if len(ours) > 1:
+            yield from zip(ours, map(holds, theirs), strict=True)
+    for key, literal in program.member.items():
+        member = other.member.get(key)
+        yield literal, member is not None and holds(member)
+    for version, store in program.store.items():
+        yield store.present, holds(other.store[version].present)
+
+
 def _heads(facts: JointFacts, plan: Plan, place: list[int]) -> dict[int, int]:
     """Return the first use of the interval that each resident use is in."""
     held: Ints = np.zeros((len(facts.of_tensor), facts.operations), np.int64)

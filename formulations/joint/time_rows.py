@@ -9,17 +9,13 @@ from formulations.joint.program import AFTER, BEFORE, JointProgram
 from spmopt.core.schedule import Command
 
 
-def order(program: JointProgram) -> None:
-    """(J1) One operation after the other, in an order that keeps the dependences (R9).
+def positions(program: JointProgram) -> None:
+    """(J1) Operations take one step each, in an order that keeps the dependences (R9).
 
-    ``end_i <= start_j`` and ``position_i < position_j`` where i precedes j; positions are the
-    numbers of operations before.
+    ``position_i < position_j`` where i precedes j; positions are the numbers of operations before.
     """
     facts = program.facts
-    for one, other in facts.chain:
-        program.cp.add(program.end[one] <= program.start[other])
     for (one, other), literal in program.order.items():
-        program.at_most(program.end[one], program.start[other], literal)
         program.at_most(program.position[one] + 1, program.position[other], literal)
     if not program.order:
         return
@@ -30,17 +26,20 @@ def order(program: JointProgram) -> None:
         )
 
 
-def modes(program: JointProgram) -> None:
-    """(J2) One mode each; it takes its computation, and what is stationary is resident."""
+def order(program: JointProgram) -> None:
+    """(J1) ``end_i <= start_j`` where i precedes j."""
+    for one, other in program.facts.chain:
+        program.cp.add(program.end[one] <= program.start[other])
+    for (one, other), literal in program.order.items():
+        program.at_most(program.end[one], program.start[other], literal)
+
+
+def computation(program: JointProgram) -> None:
+    """(J2) An operation takes the computation of its mode."""
     for index, operation in enumerate(program.facts.instance.operations):
-        program.cp.add_exactly_one(program.mode[index])
         for mode, chosen in zip(operation.modes, program.mode[index], strict=True):
             done = program.start[index] + mode.compute_cycles
             program.at_most(done, program.end[index], chosen)
-    for use, record in enumerate(program.facts.uses):
-        for number, chosen in enumerate(program.mode[record.operation]):
-            if program.operand(use, number).stationary:
-                program.cp.add_bool_or(~chosen, *program.memberships(use))
 
 
 def streams(program: JointProgram) -> None:

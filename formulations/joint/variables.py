@@ -8,6 +8,7 @@ from formulations.joint.facts import (
     command_cycles,
     possible_intervals,
     serial_cycles,
+    unit_cycles,
 )
 from formulations.joint.program import (
     AFTER,
@@ -31,6 +32,8 @@ def create_program(facts: JointFacts) -> JointProgram:
         facts=facts, intervals=possible_intervals(facts), horizon=serial_cycles(facts)
     )
     _operations(program)
+    unit = unit_cycles(facts)
+    program.cp.add(program.makespan == unit * program.integer(0, program.horizon // unit))
     _intervals(program)
     for interval, record in enumerate(program.intervals):
         if record.loads:

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any
 
@@ -29,6 +29,7 @@ _SERVE = "from formulations.solver.apart_worker import main; main()"
 _POLL_S = 0.05  # between two questions whether to stop
 
 _idle: list[_Process] = []
+_taking = Lock()
 
 
 class StoppedError(SpmoptError):
@@ -116,10 +117,11 @@ def _messages(
 
 def _take(library: str) -> _Process:
     """Return an idle process with ``library`` that this one has started, or a new one."""
-    for process in [one for one in _idle if one.library == library]:
-        _idle.remove(process)
-        if process.owner == os.getpid() and process.alive():
-            return process
+    with _taking:  # by threads that call at the same time
+        for process in [one for one in _idle if one.library == library]:
+            _idle.remove(process)
+            if process.owner == os.getpid() and process.alive():
+                return process
     return _Process(library)
 
 

@@ -12,7 +12,8 @@ byte by byte:
 * *avoidable*: nothing: they fit into spare time and space, or could be kept all along.
 
 Each transfer is looked at by itself, with everything else where it is: two that are avoidable
-may be so by the same space. Space is counted in free pages, time in bytes that fit into it.
+may be so by the same space. Space is counted in free pages, those of all banks together where the
+scratchpad has some, time in bytes that fit into it; ports of banks are not looked at.
 
 Bytes that step ``q`` moves could be moved in an earlier step ``p`` if the channel had time to
 spare there, and if the scratchpad had space to hold them from ``p`` on. With ``S(a, b)`` the bytes
@@ -121,7 +122,7 @@ class Obstacles:
     command
         Its row of the command table.
     by_obstacle : (obstacles, k)
-        Its stall in cycles; they add up to the stall of all steps.
+        Its stall in cycles; they add up to the stall of all steps but for that of ports.
     full_step
         The step without space for it that is nearest, or -1.
     busy_step

@@ -20,8 +20,12 @@ at most ``w``, the weight of a cycle.
 
   because rents, transfers and capacity all scale alike; so the bound falls by ``(LB - A) / beta``
   per byte per second at first; not at all where banks of the scratchpad hold the channel back
-  (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a price of their own, the
-  bound is evaluated at 1/128 more bandwidth with the prices of the channel scaled.
+  (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a price of their own, or
+  banks have ports, the bound is evaluated at 1/128 more bandwidth with the prices of time scaled.
+* *Banks.* Of a scratchpad of several memories, ``pi_i`` is the price of a byte held anywhere and
+  ``pi_bi`` what it costs more in bank ``b`` (:mod:`spmopt.verifier.bank_bound`), so that ``d``
+  bytes more there prove ``LB - d sum_i (pi_i + pi_bi)``. A faster port is evaluated, at 1 % more,
+  with the prices as they are.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ from spmopt.assemble.cost import unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.order import reordered, same_order
-from spmopt.core.result import Certificate, Result
+from spmopt.core.result import BankPrices, Certificate, Result
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.verifier import bound
@@ -59,6 +63,90 @@ class Stretch:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class SpacePrices:
+    """Prices of a byte held in one memory, in units of the objective.
+
+    Attributes
+    ----------
+    per_byte
+        How much the bound falls for each byte more.
+    price : (n,)
+        The part of ``per_byte`` of every step.
+    exact : (n,)
+        The same in units of ``2**-bits``.
+    least
+        What a price counts from.
+    """
+
+    per_byte: Fraction
+    price: Reals
+    exact: Ints
+    bits: int
+    least: float
+
+    @classmethod
+    def of(cls, exact: Ints, certificate: Certificate, page_bytes: int) -> Self:
+        """Sum up the prices ``exact`` (n,) of a certificate's steps."""
+        objective, bits = certificate.objective, certificate.bits
+        unit = float(objective.cycle or max(objective.dram_in_byte, objective.dram_out_byte))
+        return cls(
+            per_byte=Fraction(sum(exact.tolist()), 2**bits),
+            price=np.ldexp(exact.astype(np.float64), -bits),
+            exact=exact,
+            bits=bits,
+            least=_NOISE * unit / page_bytes,
+        )
+
+    @property
+    def counted(self) -> Bools:
+        """(n,) Where the scratchpad has a price that is more than what a solver leaves.
+
+        Not the lowest, that together are less than 1/1000 of all; nor where all are nothing.
+        """
+        price = self.price
+        order = np.argsort(price, kind="stable")
+        # Equal prices count together or not at all.
+        last = np.searchsorted(price[order], price, side="right") - 1
+        upto = np.cumsum(price[order])[last]
+        counted: Bools = (upto > _REST * price.sum()) & (price > self.least)
+        return counted
+
+    def stretches(self) -> list[Stretch]:
+        """Find where the scratchpad has a price that counts, dearest first."""
+        counted = self.counted
+        price = np.where(counted, self.exact, 0)
+        priced = np.concatenate(([0], counted, [0])).astype(np.int64)
+        begins, ends = np.flatnonzero(np.diff(priced) > 0), np.flatnonzero(np.diff(priced) < 0)
+        upto = [0]
+        for value in price.tolist():  # sums of prices may be too large for 64 bits
+            upto.append(upto[-1] + value)
+        found = [
+            Stretch(begin=begin, end=end, per_byte=Fraction(upto[end] - upto[begin], 2**self.bits))
+            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
+        return sorted(found, key=lambda stretch: -stretch.per_byte)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BankWorth:
+    """What one bank of the scratchpad is worth.
+
+    Attributes
+    ----------
+    space
+        Prices of a byte held in it.
+    faster_port
+        How much the bound falls, at most, if its port is 1 % faster; None where it is never slow.
+    port_price : (n,)
+        What a cycle of its port costs in each step, 0 to 1: in parts of a cycle of the schedule.
+    """
+
+    space: SpacePrices
+    faster_port: Fraction | None
+    port_price: Reals
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ShadowPrices:
     """Slopes of the certified bound, in units of the objective.
 
@@ -66,27 +154,24 @@ class ShadowPrices:
     ----------
     bound
         What the prices prove, recomputed.
-    per_spm_byte
-        How much the bound falls for each byte of scratchpad more.
+    spm
+        Prices of a byte held anywhere on chip.
     per_byte_per_s
         How much it falls for each byte per second of the DRAM more: 0 where banks of the
         scratchpad hold the channel back.
-    spm_price : (n,)
-        The part of ``per_spm_byte`` of every step.
     channel_price : (n,)
         What a cycle of the channel costs in each step, 0 to 1: in parts of a cycle of the
         schedule.
-    page_bytes
-        Of the machine.
+    banks
+        What each is worth, of a scratchpad that has some.
     """
 
     bound: Fraction
-    per_spm_byte: Fraction
+    spm: SpacePrices
     per_byte_per_s: Fraction
-    spm_price: Reals
     channel_price: Reals
     certificate: Certificate
-    page_bytes: int
+    banks: tuple[BankWorth, ...] = ()
 
     @classmethod
     def of(
@@ -100,18 +185,14 @@ class ShadowPrices:
             Prices that prove nothing about ``instance``.
         """
         proved = bound(instance, certificate) if proved is None else proved
-        unit = 2**certificate.bits
-        weight, beta = certificate.objective.cycle, instance.machine.bytes_per_cycle
-        channel, held = _channel(instance, certificate), _held(certificate)
-        share = float(beta / (weight * unit)) if weight else 0.0
+        page_bytes, channel = instance.machine.page_bytes, _channel(instance, certificate)
         return cls(
             bound=proved,
-            per_spm_byte=Fraction(sum(held.tolist()), unit),
+            spm=SpacePrices.of(_held(certificate), certificate, page_bytes),
             per_byte_per_s=_bandwidth(instance, certificate, proved),
-            spm_price=np.ldexp(held.astype(np.float64), -certificate.bits),
-            channel_price=channel.astype(np.float64) * share,
+            channel_price=channel.astype(np.float64) * _of_a_cycle(instance, certificate),
             certificate=certificate,
-            page_bytes=instance.machine.page_bytes,
+            banks=_banks(instance, certificate, proved),
         )
 
     @classmethod
@@ -123,41 +204,6 @@ class ShadowPrices:
         if certificate is None or not same_order(certificate.order, result.order):
             return None
         return cls.of(instance, certificate, proved)
-
-    @property
-    def counted(self) -> Bools:
-        """(n,) Where the scratchpad has a price that is more than what a solver leaves.
-
-        Not the lowest, that together are less than 1/1000 of all; nor where all are nothing.
-        """
-        price, objective = self.spm_price, self.certificate.objective
-        unit = float(objective.cycle or max(objective.dram_in_byte, objective.dram_out_byte))
-        order = np.argsort(price, kind="stable")
-        # Equal prices count together or not at all.
-        last = np.searchsorted(price[order], price, side="right") - 1
-        upto = np.cumsum(price[order])[last]
-        enough = upto > _REST * price.sum()
-        counted: Bools = enough & (price * self.page_bytes > _NOISE * unit)
-        return counted
-
-    def stretches(self) -> list[Stretch]:
-        """Find where the scratchpad has a price that counts, dearest first."""
-        counted = self.counted
-        price = np.where(counted, _held(self.certificate), 0)
-        priced = np.concatenate(([0], counted, [0])).astype(np.int64)
-        begins, ends = np.flatnonzero(np.diff(priced) > 0), np.flatnonzero(np.diff(priced) < 0)
-        upto = [0]
-        for value in price.tolist():  # sums of prices may be too large for 64 bits
-            upto.append(upto[-1] + value)
-        found = [
-            Stretch(
-                begin=begin,
-                end=end,
-                per_byte=Fraction(upto[end] - upto[begin], 2**self.certificate.bits),
-            )
-            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
-        ]
-        return sorted(found, key=lambda stretch: -stretch.per_byte)
 
 
 def held_by_banks(machine: Machine) -> bool:
@@ -172,6 +218,45 @@ def _held(certificate: Certificate) -> Ints:
     return certificate.spm if at_start is None else certificate.spm + at_start
 
 
+def _of_a_cycle(instance: Instance, certificate: Certificate) -> float:
+    """Return what turns the price of a byte's time into parts of a cycle of the schedule."""
+    weight, beta = certificate.objective.cycle, instance.machine.bytes_per_cycle
+    return float(beta / (weight * 2**certificate.bits)) if weight else 0.0
+
+
+def _banks(instance: Instance, certificate: Certificate, proved: Fraction) -> tuple[BankWorth, ...]:
+    machine, none = instance.machine, np.zeros_like(certificate.spm)
+    prices = certificate.banks or (BankPrices(spm=none, port=none),) * len(machine.banks)
+    share = _of_a_cycle(instance, certificate)
+    return tuple(
+        BankWorth(
+            space=SpacePrices.of(certificate.spm + own.spm, certificate, machine.page_bytes),
+            faster_port=_faster_port(instance, certificate, proved, index),
+            port_price=own.port.astype(np.float64) * share,
+        )
+        for index, own in enumerate(prices)
+    )
+
+
+def _faster_port(
+    instance: Instance, certificate: Certificate, proved: Fraction, index: int
+) -> Fraction | None:
+    """Return how much the bound falls if a bank's port is 1 % faster, with the same prices."""
+    machine = instance.machine
+    bank = machine.banks[index]
+    if not bank.has_rates:
+        return None
+    rates = {
+        name: -(-rate * 101 // 100)
+        for name in ("read_bytes_per_s", "write_bytes_per_s")
+        if (rate := getattr(bank, name)) is not None
+    }
+    banks = list(machine.banks)
+    banks[index] = replace(bank, **rates)
+    faster = replace(instance, machine=replace(machine, banks=tuple(banks)))
+    return proved - bound(faster, certificate)
+
+
 def _channel(instance: Instance, certificate: Certificate) -> Ints:
     """Return (n,) prices of a byte's time in each step, both directions of a duplex machine."""
     if instance.machine.duplex:
@@ -184,17 +269,23 @@ def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -
     objective, rate = certificate.objective, instance.machine.dram_bytes_per_s
     if not objective.cycle or held_by_banks(instance.machine):
         return Fraction(0)
-    # Where streams of tensors that bypass the scratchpad hide computing, no straight line tells.
-    if objective.dram_in_byte or objective.dram_out_byte or instance.bypassing:
+    # Where streams of tensors that bypass the scratchpad hide computing, no straight line tells;
+    # nor where ports of banks take their time whatever the bandwidth.
+    ports = any(bank.has_rates for bank in instance.machine.banks)
+    if objective.dram_in_byte or objective.dram_out_byte or instance.bypassing or ports:
         more = -(-rate // _FRACTION)
         faster = replace(instance.machine, dram_bytes_per_s=rate + more)
-        scaled = {
-            name: getattr(certificate, name).astype(object) * rate // (rate + more)
-            for name in ("dram_in", "dram_out")
-        }
-        scaled = {name: np.asarray(column, np.int64) for name, column in scaled.items()}
-        least = bound(replace(instance, machine=faster), replace(certificate, **scaled))
-        return (proved - least) / more
+
+        def scaled(prices: Ints) -> Ints:
+            return np.asarray(prices.astype(object) * rate // (rate + more), np.int64)
+
+        other = replace(
+            certificate,
+            dram_in=scaled(certificate.dram_in),
+            dram_out=scaled(certificate.dram_out),
+            banks=tuple(replace(bank, port=scaled(bank.port)) for bank in certificate.banks),
+        )
+        return (proved - bound(replace(instance, machine=faster), other)) / more
     return (proved - _computing(instance, certificate)) / rate
 
 

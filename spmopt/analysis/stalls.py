@@ -1,4 +1,4 @@
-"""The stall of every step, shared out among its transfers.
+"""The stall of every step, shared out among its transfers and the ports of banks.
 
 With ``L`` and ``S`` the loads of stationary operands and stores of stationary results, and ``O``
 the time of the other commands of the channel (duplex: of the busier one), rule R6 reads::
@@ -7,6 +7,10 @@ the time of the other commands of the channel (duplex: of the busier one), rule 
 
 So the computation hides as much of ``O`` as it takes itself, and nothing of ``L`` and ``S``: these
 are stall in full, the others in proportion to their time.
+
+Where banks of the scratchpad have ports, the operation lasts as long as the busiest of them at
+least, and ``c`` above is that; what of it is more than computing is stall due to the *port*, unless
+the channel is busy for longer still: then all is due to the channel.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ class Cause(IntEnum):
 
     ``STATIONARY``: its loads of stationary operands before, its stores of stationary results
     after the computation. The others are transfers beside it: ``PREFETCH`` loads for later steps,
-    ``LOAD`` those for the step itself.
+    ``LOAD`` those for the step itself. ``PORT``: the port of a bank, no transfer.
     """
 
     NONE = 0
@@ -38,11 +42,12 @@ class Cause(IntEnum):
     STREAM_IN = 4
     STORE = 5
     STREAM_OUT = 6
+    PORT = 7
 
     @property
     def words(self) -> str:
         """As people read it."""
-        return self.name.lower().replace("_", " ")
+        return "bank port" if self is Cause.PORT else self.name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,7 +86,10 @@ def moved_bytes(view: ScheduleArrays) -> Ints:
 
 
 def stalls(view: ScheduleArrays, time: Durations) -> StallShares:
-    """Share out ``d - c`` of every step of a legal schedule; the shares add up to it exactly."""
+    """Share out ``d - c`` of every step of a legal schedule.
+
+    By cause it adds up to the stall exactly; commands share what is not due to a port.
+    """
     line, step = view.timeline, view.schedule.commands.step
     cycles = time.command
     serial = view.command_phase != DURING
@@ -93,10 +101,14 @@ def stalls(view: ScheduleArrays, time: Durations) -> StallShares:
     stall = time.step - line.compute_cycles
     share = np.where(serial, cycles, 0)
     over = stall - per_step(share, step, line.steps)
+    port = time.operation - line.compute_cycles
+    port = np.where(over > port, 0, port)
+    over -= port
     share += split(over, np.where(beside, cycles, 0), step)
     cause = np.where(serial, Cause.STATIONARY, _kinds(view))
     by_cause = np.zeros((len(Cause), line.steps), np.int64)
     np.add.at(by_cause, (cause, step), share)
+    by_cause[Cause.PORT] = port
     return StallShares(cause=cause, cycles=cycles, stall_cycles=share, by_cause=by_cause)
 
 

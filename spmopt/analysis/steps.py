@@ -16,6 +16,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier import ScheduleArrays
+from spmopt.verifier.bank_use import port_cycles
 from spmopt.verifier.durations import durations, per_step
 from spmopt.verifier.rules.capacity import occupied_pages
 
@@ -90,6 +91,10 @@ class StepFigures(Spending):
 
     Attributes
     ----------
+    operation_cycles
+        What the engine is taken for: computing, or the busiest port of a bank.
+    port_cycles : (n, banks)
+        How long each port of a bank is busy; none without banks.
     occupied_bytes
         Pages of the scratchpad in use.
     stalls
@@ -98,6 +103,8 @@ class StepFigures(Spending):
 
     view: ScheduleArrays
     layers: StepLayers
+    operation_cycles: Ints
+    port_cycles: Ints
     occupied_bytes: Ints
     stalls: StallShares
 
@@ -106,11 +113,16 @@ def step_figures(view: ScheduleArrays) -> StepFigures:
     """Measure every step of a legal schedule."""
     line, commands = view.timeline, view.schedule.commands
     time, size_bytes, into = durations(view), moved_bytes(view), inward(view)
+    ports = np.zeros((line.steps, 0), np.int64)
+    if time.banks is not None:
+        ports = port_cycles(view, time.banks)
     return StepFigures(
         view=view,
         layers=layers(view.instance, line),
         cycles=time.step,
         compute_cycles=line.compute_cycles,
+        operation_cycles=time.operation,
+        port_cycles=ports,
         dma_cycles=per_step(time.command, commands.step, line.steps),
         dram_in_bytes=per_step(size_bytes[into], commands.step[into], line.steps),
         dram_out_bytes=per_step(size_bytes[~into], commands.step[~into], line.steps),

@@ -91,7 +91,7 @@ def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
     Raises
     ------
     InputError
-        There is no schedule, no such ``per``, or steps wait for ports of banks.
+        There is no schedule, or no such ``per``.
     """
     from spmopt.analysis import Analysis
     from spmopt.core.errors import unknown
@@ -99,11 +99,6 @@ def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
     if per is not None and per not in PER:
         raise unknown("choice for per", per, PER)
     instance = solution.instance
-    if any(bank.has_rates for bank in instance.machine.banks):
-        raise InputError(
-            f"analyze: {instance.name} waits for ports of banks, which no figure here tells; give "
-            "banks without ports, as --bank 2MB:nvsim-sram"
-        )
     return Breakdowns(solution, Analysis.of(instance, solution.schedule), per)
 
 
@@ -182,7 +177,7 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
     Raises
     ------
     InputError
-        There is no schedule or no such step, or the machine has banks.
+        There is no schedule or no such step.
     """
     from spmopt.analysis.explanation import Explanation
     from spmopt.analysis.shadow_prices import ShadowPrices
@@ -190,11 +185,6 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
     instance, schedule, result = solution.instance, solution.schedule, solution.result
     if top < 1:
         raise InputError(f"top {top}: must be at least 1")
-    if instance.machine.banks:
-        raise InputError(
-            f"explain: the scratchpad of {instance.name} has banks, which it does not tell apart; "
-            "use analyze, or one scratchpad"
-        )
     found = Explanation.of(instance, schedule, result.pieces, result.objective)
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:

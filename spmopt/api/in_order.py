@@ -79,7 +79,7 @@ class InOrder:
 
     def weighed(self, weight: Fraction) -> Objective:
         """Return ``first + weight second``, in units of the first."""
-        from spmopt.core.objective import BANK_WEIGHTS, WEIGHTS, option_name
+        from spmopt.core.objective import BANK_WEIGHTS, THEN, WEIGHTS, option_name
 
         one, other = self.first, self.second
         added = {name: getattr(one, name) + weight * getattr(other, name) for name in WEIGHTS}
@@ -90,7 +90,7 @@ class InOrder:
             count = max(len(a), len(b))
             pairs = zip(_padded(a, count), _padded(b, count), strict=True)
             banks[name] = tuple(x + weight * y for x, y in pairs)
-        return replace(one, name=", then ".join(names), **added, **banks)
+        return replace(one, name=THEN.join(names), **added, **banks)
 
 
 def _slack(text: str) -> Fraction:
@@ -143,6 +143,8 @@ class WeightSearch:
 
     Attributes
     ----------
+    least, limit
+        The least of the first objective that any of them has, and the most that is allowed.
     best, second
         The schedule within ``limit`` that has least of the second objective, and how much.
     proved
@@ -150,33 +152,50 @@ class WeightSearch:
     """
 
     def __init__(self, asked: InOrder, solve: Solve, start: Solution) -> None:
-        totals = start.result.totals
-        assert totals is not None
         self.asked, self._solve = asked, solve
-        self.least = totals.value(asked.first)
-        self.limit = (1 + asked.slack) * self.least
-        self.best, self.second = start, totals.value(asked.second)
-        self.proved: Fraction | None = None
         self.spent_s, self.cpu_s = start.result.solve_s, start.result.cpu_s
+        self._found: list[tuple[Fraction, Fraction, Solution]] = []
+        self._bounds: list[tuple[Fraction, Fraction, bool]] = []
+        self._take(start)
         self._within = Fraction(0)
         self._beyond: Fraction | None = None
         typical = _TYPICAL * (asked.slack or _SLACK) * self.least
         self._weight = typical / max(self.second, Fraction(1, 10**12)) or Fraction(1)
 
+    def _take(self, solution: Solution) -> bool:
+        """Take a schedule, if there is one; return whether it is within the limit.
+
+        At a weight less of the first objective may be found than for it alone.
+        """
+        totals, asked = solution.result.totals, self.asked
+        if totals is None:
+            return False
+        first, second = totals.value(asked.first), totals.value(asked.second)
+        self._found.append((second, first, solution))
+        self.least = min(each for _, each, _ in self._found)
+        self.limit = (1 + asked.slack) * self.least
+        able = (each for each in self._found if each[1] <= self.limit)
+        self.second, _, self.best = min(able, key=lambda each: each[:2])
+        return first <= self.limit
+
+    @property
+    def proved(self) -> Fraction | None:
+        """A bound over all covers holds for the list too, and not the other way round."""
+        listed = self.best.result.pieces is None
+        good = (each for each in self._bounds if listed or each[2])
+        return max(((bound - self.limit) / weight for bound, weight, _ in good), default=None)
+
     def try_next(self, limit_s: float) -> None:
         """Schedule at the next weight."""
-        weight, asked = self._weight, self.asked
-        found = self._solve(asked.weighed(weight), limit_s)
+        weight = self._weight
+        found = self._solve(self.asked.weighed(weight), limit_s)
         self.spent_s += found.result.solve_s
         self.cpu_s += found.result.cpu_s
         bound = bound_of_all(found.result)
         if bound is not None:
-            self.proved = max(self.proved or Fraction(0), (bound - self.limit) / weight)
-        totals = found.result.totals
-        if totals is not None and totals.value(asked.first) <= self.limit:
+            self._bounds.append((bound, weight, found.result.pieces is not None))
+        if self._take(found):
             self._within = weight
-            if totals.value(asked.second) < self.second:
-                self.best, self.second = found, totals.value(asked.second)
         else:
             self._beyond = weight
         self._weight = _next(self._within, self._beyond)
@@ -190,9 +209,16 @@ def _next(within: Fraction, beyond: Fraction | None) -> Fraction:
     return Fraction(float(within * beyond) ** 0.5)
 
 
+def _class_of(result: Result) -> str:
+    """Return of which schedules the bound is, beside those of the list."""
+    proof = None if result.pieces is None else result.pieces.certificate
+    return "" if proof is None else f" of any cover (pieces={proof.family.name})"
+
+
 def _noted(search: WeightSearch) -> Solution:
     """Say what both objectives come to."""
     from spmopt.core.objective import option_name
+    from spmopt.core.result import ObjectiveInOrder
     from spmopt.metrics import in_unit
     from spmopt.reporting.quantities import percent, si
 
@@ -201,21 +227,31 @@ def _noted(search: WeightSearch) -> Solution:
     assert result.totals is not None
 
     def shown(objective: Objective, value: Fraction) -> str:
-        name = option_name(objective.name)
-        return f"{name} {si(*in_unit(objective, machine, value))}"
+        return f"{option_name(objective.name)} {si(*in_unit(objective, machine, value))}"
 
     first, second = (result.totals.value(each) for each in (asked.first, asked.second))
+    proved = search.proved if search.proved is not None and search.proved > 0 else None
     over = percent(float(first / least - 1)) if least else "0 %"
     allowed = percent(float(asked.slack))
     notes = [f"{shown(asked.first, first)}, {over} of the least found; {allowed} is allowed"]
-    if search.proved is not None and search.proved > 0:
-        gap, floor = percent(float(second / search.proved - 1)), shown(asked.second, search.proved)
-        of = "" if result.pieces is None else " of any cover"
+    if proved is not None:
+        gap, floor = percent(float(second / proved - 1)), shown(asked.second, proved)
+        of = _class_of(result)
         notes.append(
             f"{shown(asked.second, second)}; schedules{of} within that have {floor} at least "
             f"({gap} above that bound)"
         )
+    alone = result.objective == asked.first
+    of = f"{option_name(asked.first.name)} alone" if alone else "a weighted sum of both"
+    notes.append(f"objective, bound, gap and status are those of {of}")
     kept = replace(
-        result, notes=(*result.notes, *notes), solve_s=search.spent_s, cpu_s=search.cpu_s
+        result,
+        notes=(*result.notes, *notes),
+        solve_s=search.spent_s,
+        cpu_s=search.cpu_s,
+        in_order=(
+            ObjectiveInOrder(objective=asked.first, value=first, limit=search.limit),
+            ObjectiveInOrder(objective=asked.second, value=second, bound=proved),
+        ),
     )
     return replace(solution, stored=replace(solution.stored, result=kept))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.core.border import is_folder
 from spmopt.core.errors import InputError, require_extra
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def load(
     from spmopt.frontends.networks import FILES, load_network
 
     path = Path(source)
-    if path.suffix.lower() in FILES and path.is_dir():
+    if path.suffix.lower() in FILES and is_folder(path):
         raise InputError(f"{source}: is a folder; name a file in it")
     callbacks.progress(f"building {source}", None)
     graph = load_network(
@@ -222,7 +223,7 @@ def _stored(source: object, given: Sequence[str]) -> Workload:
         raise already_lowered(name, shown)
     if not isinstance(source, Instance):
         path = Path(str(source))
-        if path.is_dir():
+        if is_folder(path):
             raise InputError(f"{path}: is a folder; name a file in it")
         source = read_instance(path)
     return Workload(title=source.name, source=shown, instance=source)

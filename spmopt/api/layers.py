@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from spmopt.api.callbacks import Callbacks
+from spmopt.core.border import read_text
 from spmopt.core.errors import InputError
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.scalesim import read_text, read_topology
+from spmopt.tiles.scalesim import read_topology
 
 _SIZES = re.compile(r"([0-9]{1,15})[xX]([0-9]{1,15})[xX]([0-9]{1,15})")
 _OF_NETWORKS = ("parameters", "assume_pointwise", "operators", "products_of_activations")
@@ -86,7 +87,9 @@ def _topology(path: Path, options: Mapping[str, Any]) -> LayerList:
     found = read_topology(path, batch)
     lines = [
         number
-        for number, line in enumerate(read_text(path, "a topology").splitlines(), start=1)
+        for number, line in enumerate(
+            read_text(path, advice="name a topology").splitlines(), start=1
+        )
         if number > 1 and line.partition("#")[0].replace(",", "").strip()
     ]
     known = tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -109,8 +110,12 @@ def solve(
                 instance, scheduler, objective=aim, callbacks=callbacks, **options, **limits
             )
 
+        from spmopt.schedulers.registry import able
+
         require_limits(time_limit, tolerance, threads=threads)
         asked = InOrder.named(str(objective), instance.machine)
+        both, features = asked.weighed(Fraction(1)), instance.machine.features
+        solver(scheduler, pieces, cover).require(both, able(both, features=features))
         return solve_in_order(asked, solve_for, time_limit)
     chosen = solver(scheduler, pieces, cover)
     found = compare(

@@ -15,6 +15,7 @@ from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Drawing, Shown
 from spmopt.api.solutions import Solution
+from spmopt.core.border import cell
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class HardwareSearch(Shown):
         heads = list(dict.fromkeys(key for row in rows for key in row))
         writer = csv.DictWriter(text, heads, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({key: cell(row[key]) for key in row} for row in rows)
         write_text(Path(path), text.getvalue())
 
     def with_shadow_prices(self, *, callbacks: Callbacks = QUIET) -> HardwareSearch:
@@ -331,12 +332,12 @@ def read_search(
         No such storage or study.
     """
     from spmopt.search.findings import findings_of
-    from spmopt.search.storage import open_known, storage_errors
+    from spmopt.search.storage import open_known, sound
     from spmopt.search.study import known, schedules_of
 
     if top is not None and top < 1:
         raise InputError(f"top {top}: must be at least 1")
-    with storage_errors(str(storage)):
+    with sound(str(storage)):
         kept, setup = known(open_known(str(storage)), study)
         return HardwareSearch(
             kept, setup, schedules_of(kept), findings_of(kept, setup, top), str(storage)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Drawing, Shown
+from spmopt.core.border import cell
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ class SweepTable(Shown):
     def text(self) -> str:
         """Return the table as CSV."""
         text = StringIO()
-        csv.writer(text, lineterminator="\n").writerows([self.names, *self.texts])
+        rows = [self.names, *self.texts]
+        csv.writer(text, lineterminator="\n").writerows(map(cell, row) for row in rows)
         return text.getvalue()
 
     def summary(self) -> Iterator[str]:

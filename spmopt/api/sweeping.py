@@ -22,6 +22,7 @@ from spmopt.api.sweep_cases import (
     networks_of,
 )
 from spmopt.api.sweep_tables import SweepTable
+from spmopt.core.border import exists, is_file
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -274,6 +275,6 @@ def merge(files: Sequence[str | Path], output: str | Path) -> tuple[int, Sequenc
 def _csv(output: str | Path) -> Path:
     """Return the file that rows are written to; :class:`InputError` if its name says otherwise."""
     path = Path(output)
-    if path.suffix.lower() != ".csv" and (path.is_file() or not path.exists()):
+    if path.suffix.lower() != ".csv" and (is_file(path) or not exists(path)):
         raise InputError(f"{path}: rows are written as CSV; let the name end in .csv")
     return path

@@ -125,8 +125,9 @@ def tune(
     from spmopt.search.samplers import require_sampler
     from spmopt.search.setup import Setup
     from spmopt.search.space import read_space
-    from spmopt.search.storage import in_memory, open_storage, storage_errors
+    from spmopt.search.storage import in_memory, open_storage, sound, storage_errors
     from spmopt.search.study import Schedules, begin, folder_for
+    from spmopt.search.trials import trial_records
     from spmopt.search.tune import Effort
     from spmopt.search.tune import tune as run
 
@@ -170,19 +171,21 @@ def tune(
         require_folder(keep.parent)
     kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
     folder = keep if storage is None else folder_for(str(storage), name, keep)
-    begun = begin(kept, name, setup, folder)
+    where = None if storage is None else str(storage)
+    with sound(where):
+        begun = begin(kept, name, setup, folder)
+        trial_records(begun)  # what is odd in them is said before the search, not in it
     for caution in cautions(setup):
         callbacks.warn(caution)
     schedules, left = Schedules(folder), ""
     guard: AbstractContextManager[object] = nullcontext()
-    if storage is not None:
-        guard = storage_errors(str(storage))
+    if where is not None:
+        guard = storage_errors(where)
     try:
         with guard:
             run(begun, setup, effort, storage=kept, schedules=schedules, report=callbacks.progress)
     except callbacks.interrupts:
         left = "the same command goes on from here"
-    where = None if storage is None else str(storage)
     return HardwareSearch(begun, setup, schedules, findings_of(begun, setup), where, left)
 
 

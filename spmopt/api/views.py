@@ -12,6 +12,7 @@ from spmopt.api.searches import HardwareSearch
 from spmopt.api.shown import Document, Drawing
 from spmopt.api.solutions import Solution
 from spmopt.api.sweep_tables import SweepTable
+from spmopt.core.border import exists, is_file
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QU
 
 def require_page(path: Path) -> None:
     """Raise :class:`InputError` for a name that is not one of a page; a pipe has any."""
-    is_file = path.is_file() or not path.exists()
-    if is_file and path.suffix.lower() not in (".html", ".htm"):
+    is_written = is_file(path) or not exists(path)
+    if is_written and path.suffix.lower() not in (".html", ".htm"):
         raise InputError(
             f"{path}: a page is HTML; let the name end in .html, or draw a picture "
             "(.png, .svg, .pdf) by 'spmopt plot'"

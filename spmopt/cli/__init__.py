@@ -78,12 +78,8 @@ def _explain(error: BaseException) -> Code:
     from typer import Abort, BadParameter
 
     from spmopt.cli.terminal.streams import complain, discard
-    from spmopt.core.errors import (
-        InfeasibleError,
-        InputError,
-        MissingRuleError,
-        ScheduleError,
-    )
+    from spmopt.core.border import described, shortened
+    from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 
     message = str(error)
     match error:
@@ -103,19 +99,26 @@ def _explain(error: BaseException) -> Code:
             code = Code.NOT_VERIFIED
         case KeyboardInterrupt() | Abort():
             message, code = "interrupted", Code.INTERRUPTED
+        case _ if (told := described(error)) is not None:
+            message, code = told, Code.BAD_INPUT
         case _:
             complain("".join(traceback.format_exception(error)).rstrip())
             message, code = "this is an error of the program, please report it", Code.INTERNAL
-    complain("error: " + " ".join(message.split()))
+    complain("error: " + shortened(" ".join(message.split())))
+    for row in _more(error):
+        complain(shortened(f"  {row}"))
+    return code
+
+
+def _more(error: BaseException) -> list[str]:
+    """Return lines below the one that says what went wrong."""
+    from spmopt.core.errors import InfeasibleError, MissingRuleError
+
     if isinstance(error, InfeasibleError) and error.conflict is not None:
         from spmopt.reporting.results import conflict_rows
 
-        for row in conflict_rows(error.conflict):
-            complain(f"  {row}")
-    if isinstance(error, MissingRuleError):
-        for row in error.paste.splitlines():
-            complain(f"  {row}")
-    return code
+        return list(conflict_rows(error.conflict))
+    return error.paste.splitlines() if isinstance(error, MissingRuleError) else []
 
 
 def _usage(error: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from spmopt.core.border import is_file
 from spmopt.core.errors import InputError
 
 Network = Annotated[
@@ -49,6 +50,6 @@ def require_output(path: Path, read: Sequence[object] = (), option: str = "--out
 
     for name in read:
         file = Path(str(name or ""))
-        if path.is_file() and file.is_file() and path.samefile(file):
+        if is_file(path) and is_file(file) and path.samefile(file):
             raise InputError(f"{option} {path}: would replace the file that is read; name another")
     require_writable(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from typer import Context
 
 from spmopt.api.inputs import is_stored
+from spmopt.core.border import is_file, read_toml
 from spmopt.core.errors import InputError, unknown
 
 NAME = "spmopt.toml"
@@ -42,9 +42,7 @@ def note(used: Sequence[str]) -> str:
 def found_file() -> Path | None:
     """Return the project file that holds here."""
     here = Path.cwd()
-    return next(
-        (path for folder in (here, *here.parents) if (path := folder / NAME).is_file()), None
-    )
+    return next((path for folder in (here, *here.parents) if is_file(path := folder / NAME)), None)
 
 
 def default_map(commands: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -63,10 +61,7 @@ def default_map(commands: Mapping[str, Any]) -> dict[str, Any] | None:
     path = found_file()
     if path is None:
         return None
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+    found = read_toml(path, str(path))
     own = {name: found.pop(name) for name in commands if isinstance(found.get(name), dict)}
     known = {name: _options(each) for name, each in commands.items()}
     every = {key: name for names in known.values() for key, name in names.items()}

@@ -316,9 +316,10 @@ def exit_code(found: Sequence[Result], interrupted: bool) -> Code:
 
 
 def _is_result(network: str) -> bool:
-    if not inputs.is_stored(network) or not Path(network).is_file():
+    from spmopt.core.border import is_file, read_json
+
+    if not inputs.is_stored(network) or not is_file(network):
         return False
-    from spmopt.io.document import read_json
 
     document = read_json(Path(network))
     return isinstance(document, dict) and document.get("format") == "spmopt-result"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spmopt.core.border import is_file, is_folder
+
 SQLITE = b"SQLite format 3\0"
 """How a database begins."""
 _BEGINS = {
@@ -43,9 +45,9 @@ def kind_of_file(path: Path, *, json: bool = True) -> str:
     str
         Empty where there is no such file, or nothing is known of it.
     """
-    if path.is_dir():
+    if is_folder(path):
         return "is a folder"
-    if not path.is_file():
+    if not is_file(path):
         return ""  # of a pipe, what is read is gone
     try:
         with path.open("rb") as file:

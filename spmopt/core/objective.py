@@ -30,6 +30,10 @@ def _exact(value: object) -> Fraction:
     return Fraction(value if isinstance(value, Rational) else str(value))
 
 
+THEN = ", then "
+"""Between the names of two objectives in order, of which one is a weighted sum."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
     """A weighted sum, minimized; each weight is in ``unit`` per event (PROBLEM.md, section 3).
@@ -107,6 +111,11 @@ class Objective:
         """Names of the weights that are not 0."""
         banks = {name for name in BANK_WEIGHTS if any(getattr(self, name))}
         return frozenset(banks.union(name for name in WEIGHTS if getattr(self, name)))
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether it is the weighted sum of two objectives in order."""
+        return THEN in self.name
 
     @property
     def with_barriers(self) -> Objective:

@@ -120,6 +120,24 @@ class ClassBound:
         return self.certificate is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveInOrder:
+    """One of two objectives in order, and what a schedule has of it.
+
+    ``bound``: of the second, what every schedule has at least whose first is within its ``limit``.
+    """
+
+    objective: Objective
+    value: Fraction
+    bound: Fraction | None = None
+    limit: Fraction | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance to the bound."""
+        return None if self.bound is None else relative_gap(self.value, self.bound)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What a scheduler returns: a plan, and what it can prove about it.
@@ -212,6 +230,8 @@ class Result:
     ``cover_bound`` holds for all schedules of all covers of the instance's listing. With ``pieces``
     schedule and ``bound`` are of the instance of its cover, and the status follows the
     ``cover_gap``; ``beside`` is what else was found: of the list as given, of the best cover.
+    ``in_order``: two objectives, where these were asked for; ``objective`` may be a weighted sum
+    of both then.
     """
 
     scheduler: str
@@ -231,6 +251,7 @@ class Result:
     pieces: Pieces | None = field(default=None, metadata={"stored": False})
     cover_bound: Fraction | None = field(default=None, metadata={"group": "pieces"})
     beside: tuple[Result, ...] = field(default=(), metadata={"stored": False})
+    in_order: tuple[ObjectiveInOrder, ...] = field(default=(), metadata={"stored": False})
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and self.tolerance < 0:

@@ -133,6 +133,10 @@ class Request:
             return replace(self, on_incumbent=ignore_incumbent)
         return replace(self, on_incumbent=lambda news: self.on_incumbent(replace(news, value=None)))
 
+    def apart(self) -> Request:
+        """The request for a process of its own with one thread, which nobody hears of or stops."""
+        return replace(self, threads=1, stop=_never, report=_silent, on_incumbent=ignore_incumbent)
+
     def of_class(self) -> Request:
         """The request for a search whose bounds are those of the scheduler's class."""
 

@@ -80,7 +80,9 @@ def shard(items: Sequence[T], text: str | None) -> tuple[Sequence[T], dict[str, 
     if text is None:
         return items, {}
     parts = text.split("/")
-    number, count = (int(part) if part.isdigit() else 0 for part in (*parts, "", "")[:2])
+    number, count = (
+        int(part) if part.isdecimal() and len(part) < 10 else 0 for part in (*parts, "", "")[:2]
+    )
     if len(parts) != 2 or not 1 <= number <= count:
         raise InputError(f"--shard {text!r}: write I/N, as 2/5 for the second of five")
     if count > len(items):

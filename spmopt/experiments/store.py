@@ -14,6 +14,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
+from spmopt.core.border import cell, exists, is_file, plain, read_text
 from spmopt.core.errors import InputError
 from spmopt.experiments.claims import Claims
 from spmopt.experiments.locks import locked
@@ -55,7 +56,7 @@ class Store(ABC, Generic[Key, Item]):
         self._claims: Claims | None = None
         if path is not None:
             require_writable(path)
-            if path.exists() and not path.is_file():
+            if exists(path) and not is_file(path):
                 raise InputError(f"{path}: is no regular file; name one, rows are added to it")
             self._claims = Claims(path, report)
             self._locked(lambda file: None)
@@ -205,7 +206,7 @@ class RowTable(Store[Texts, Texts]):
     ) -> None:
         self.columns = columns
         self.head = "# " + json.dumps({"format": _FORMAT, "version": _VERSION, **identity})
-        if decisive and path is not None and path.is_file():
+        if decisive and path is not None and is_file(path):
             with path.open("rb") as file:
                 first = file.readline().decode(errors="replace").rstrip("\n")
             found = _identity(first) or {}
@@ -240,7 +241,7 @@ class RowTable(Store[Texts, Texts]):
         return _csv(items.values())
 
     def _decoded(self, text: str) -> Iterator[tuple[Texts, Texts]]:
-        for texts in csv.reader(StringIO(text)):
+        for texts in read_rows(text):
             self.columns.row(texts)
             yield self.columns.key(texts), tuple(texts)
 
@@ -268,7 +269,7 @@ class Journal(Store[str, Any]):
         replace: bool = False,
     ) -> None:
         self.head = identity if isinstance(identity, str) else json.dumps(identity)
-        if replace and path is not None and path.is_file():
+        if replace and path is not None and is_file(path):
             with path.open("rb") as file:
                 found = file.readline().rstrip(b"\n")
             if found != self.head.encode():
@@ -360,12 +361,24 @@ def read_table(path: Path) -> tuple[dict[str, Any] | None, str]:
     InputError
         It cannot be read.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, "read", error) from None
+    text = read_text(path)
     head, _, table = text[: text.rfind("\n") + 1].partition("\n")
     return _identity(head), table
+
+
+def read_rows(table: str) -> Iterator[list[str]]:
+    """Read the rows of a table, as :class:`RowTable` writes them.
+
+    Raises
+    ------
+    InputError
+        A row is no CSV.
+    """
+    try:
+        for texts in csv.reader(StringIO(table)):
+            yield [plain(text) for text in texts]
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}") from None
 
 
 def _unreadable(path: Path, done: str, error: OSError | UnicodeDecodeError) -> InputError:
@@ -393,5 +406,5 @@ def _difference(found: Mapping[str, Any] | None, asked: Mapping[str, Any] | None
 
 def _csv(lines: Iterable[Sequence[str]]) -> str:
     text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    csv.writer(text, lineterminator="\n").writerows(map(cell, line) for line in lines)
     return text.getvalue()

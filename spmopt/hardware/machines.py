@@ -8,11 +8,12 @@ from importlib.resources.abc import Traversable
 from os import PathLike
 from pathlib import Path
 
+from spmopt.core.border import is_file, read_toml
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension, parse_quantity, si
-from spmopt.hardware.reader import FOLDER, no_toml, preset_files, read_toml
+from spmopt.hardware.reader import FOLDER, no_toml, preset_files
 from spmopt.hardware.settings import (
     BANK,
     BYPASS,
@@ -220,7 +221,7 @@ def _own(name_or_path: str) -> dict[str, Setting]:
     if name_or_path.endswith(SUFFIXES):
         return dict(read_hardware(Path(name_or_path)).settings)
     if not name_or_path.endswith(".toml"):
-        if Path(name_or_path).is_file():
+        if is_file(name_or_path):
             raise no_toml("machine", Path(name_or_path))
         raise unknown("machine", name_or_path, [*names(), *MACHINES.foreign()])
     path = Path(name_or_path)

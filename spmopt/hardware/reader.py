@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -24,22 +23,6 @@ def preset_files(kind: str) -> Mapping[str, Traversable]:
     """Files that come with the program, by name; ``kind`` is ``machine`` or ``technology``."""
     found = (FOLDER / f"{kind}_presets").iterdir()
     return {f.name.removesuffix(".toml"): f for f in found if f.name.endswith(".toml")}
-
-
-def read_toml(source: Traversable, where: str) -> dict[str, object]:
-    """Read a TOML file; ``where`` names it in errors.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is not TOML.
-    """
-    try:
-        return tomllib.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{where}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{where}: not TOML: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,9 @@ def _read(text: str, where: str) -> BankOf:
     return BankOf(
         # A record says bytes, see to_settings.
         spm_bytes=parse_quantity(
-            int(size) if size.isdecimal() else size, Dimension.BYTES, f"{where} {text!r}: size"
+            int(size) if size.isdecimal() and len(size) < 19 else size,
+            Dimension.BYTES,
+            f"{where} {text!r}: size",
         ),
         technology=technology,
         ports=None if ports is None else int(ports),

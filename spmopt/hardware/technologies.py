@@ -22,10 +22,11 @@ from functools import cache
 from os import PathLike
 from pathlib import Path
 
+from spmopt.core.border import is_file, read_toml
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension
-from spmopt.hardware.reader import FOLDER, Reader, no_toml, preset_files, read_toml
+from spmopt.hardware.reader import FOLDER, Reader, no_toml, preset_files
 from spmopt.hardware.technology import FIGURES, Interpolation, Point, Technology
 
 _KEYS = ("cell", "source", "access", "between", "retention", "point")
@@ -103,7 +104,7 @@ def load_technology(name_or_path: str) -> Technology:
     where = f"technology {name_or_path}"
     if path.suffix == ".toml":
         return _from_tables(read_toml(path, where), path.stem, where)
-    if path.is_file():
+    if is_file(path):
         raise no_toml("technology", path)
     raise unknown("technology", name_or_path, [*names(), *TECHNOLOGIES.foreign()])
 

@@ -15,6 +15,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from spmopt.core.border import is_file, read_yaml
 from spmopt.core.errors import InputError, require_extra
 from spmopt.core.instance import TensorKind
 
@@ -54,21 +55,14 @@ def read_hardware(path: Path) -> HardwareFile:
         if "cores" in document:
             document = _of_cores(document, path, left_out)
         settings = _settings(document, where, left_out)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ZeroDivisionError):
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ArithmeticError):
         raise InputError(f"{where}: is no hardware file of ZigZag or Stream") from None
     return HardwareFile(settings={"name": path.stem, **settings}, left_out=tuple(left_out))
 
 
 def _read(path: Path) -> Any:
     require_extra("yaml", "yaml", f"machine {path}")
-    import yaml  # type: ignore[import-untyped,unused-ignore]
-
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"machine {path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
-        raise InputError(f"machine {path}: not YAML") from None
+    document = read_yaml(path, f"machine {path}")
     if not isinstance(document, dict):
         raise InputError(f"machine {path}: is no hardware file of ZigZag or Stream")
     return document
@@ -95,7 +89,7 @@ def _of_cores(document: Any, path: Path, left_out: list[str]) -> Any:
 def _core(path: Path, name: str) -> Path:
     """Return the file of a core: one that is named alone may be in a folder of cores."""
     below = path.parent / "cores" / name
-    return below if Path(name).name == name and below.is_file() else path.parent / name
+    return below if Path(name).name == name and is_file(below) else path.parent / name
 
 
 def _is_array(core: Any) -> bool:

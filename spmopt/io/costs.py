@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
+from io import StringIO
 from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
+from spmopt.core.border import guarded, is_folder, read_json, read_text
 from spmopt.core.costs import RESIDENT, Costs, OperationCost
 from spmopt.core.errors import InputError, unknown
-from spmopt.io.document import read_json
 
 COLUMNS = ("operation", "mode", "cycles", "scratch_bytes", "energy_pj", "dram_bytes")
 _OF_ZIGZAG = "_complete.json"
@@ -37,7 +38,7 @@ def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
         It cannot be read, or is none.
     """
     where = f"costs {path}"
-    if path.is_dir():
+    if is_folder(path):
         files = sorted(path.glob(f"*{_OF_ZIGZAG}"))
         files = [file for file in files if file.name != f"overall{_OF_ZIGZAG}"]
         if not files:
@@ -56,17 +57,13 @@ def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
 
 
 def _of_csv(path: Path, where: str) -> Iterator[tuple[str, Mapping[str, object]]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, strict=True)
-            for row in reader:
-                if None in row or None in row.values():
-                    raise InputError(f"{where}: line {reader.line_num}: not as many as columns")
-                yield f"{where}: line {reader.line_num}", {**row}
-    except OSError as error:
-        raise InputError(f"{where}: cannot be read ({error.strerror})") from None
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{where}: not CSV: {error}") from None
+    text = StringIO(read_text(path, where, kind="CSV"), newline="")
+    with guarded(where, "CSV", "", csv.Error):
+        reader = csv.DictReader(text, strict=True)
+        for row in reader:
+            if None in row or None in row.values():
+                raise InputError(f"{where}: line {reader.line_num}: not as many as columns")
+            yield f"{where}: line {reader.line_num}", {**row}
 
 
 def _gathered(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:

@@ -8,16 +8,15 @@ last, counted from 0). ``bands`` are those of rows that each piece is cut into, 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from spmopt.core.border import is_folder, read_json, read_toml
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.filetypes import kind_of_file
 from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Cover, Segment
-from spmopt.io.document import read_json
 from spmopt.io.files import read_result
 
 _KEYS = ("first", "last", "begin", "end", "pieces", "bands")
@@ -78,15 +77,10 @@ def require_cover(cover: Sequence[Segment], listing: Listing) -> Cover:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    if path.suffix.lower() != ".toml" or path.is_dir():
+    if path.suffix.lower() != ".toml" or is_folder(path):
         other = kind_of_file(path) or "is no file of a cover"
         raise InputError(f"{path}: {other}; give one in TOML (.toml) or JSON (.json)")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
+    return read_toml(path, str(path))
 
 
 def _of_result(path: Path) -> list[dict[str, object]]:

@@ -1,44 +1,22 @@
-"""Files of JSON and other text, written whole or not at all, and not over a stream in use."""
+"""Files of JSON and other text, written whole or not at all, and not over a stream in use.
+
+What is read passes :mod:`spmopt.core.border`.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Mapping
-from math import isfinite
 from pathlib import Path
-from typing import Never
 
 import msgspec
 
+from spmopt.core.border import exists, is_file, is_folder, reason
 from spmopt.core.errors import InputError
 
 _FOLDERS = ("/dev/fd", "/proc/self/fd")
 _STANDARD = {1: "standard output", 2: "standard error"}
-
-
-def read_json(path: Path) -> object:
-    """Read one JSON value.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not JSON (truncated, for one).
-    """
-    try:
-        return json.loads(
-            path.read_text(encoding="utf-8"),
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=_refuse_duplicates,
-        )
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path}: not a complete JSON file ({error}); it may be truncated: write it again"
-        ) from None
 
 
 def write_json(path: Path, document: Mapping[str, object]) -> None:
@@ -68,12 +46,12 @@ def write_bytes(path: Path, content: bytes) -> None:
         The file cannot be written.
     """
     try:
-        if path.exists() and not path.is_file():
+        if exists(path) and not is_file(path):
             path.write_bytes(content)
         else:
-            _replace(path.resolve(), content)
+            _replace(Path(os.path.realpath(path)), content)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+        raise InputError(f"{path}: cannot be written ({reason(error)})") from None
 
 
 def require_writable(path: Path) -> None:
@@ -86,18 +64,18 @@ def require_writable(path: Path) -> None:
     """
     try:
         _require_no_stream(path)
-        if path.is_dir():
+        if is_folder(path):
             raise InputError(f"{path}: is a folder; name a file in it")
         require_folder(path.parent)
-        if path.exists() and not path.is_file():
+        if exists(path) and not is_file(path):
             writable = os.access(path, os.W_OK)
         else:
-            part = _part(path.resolve())
+            part = _part(Path(os.path.realpath(path)))
             part.touch()
             part.unlink()
             writable = True
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+        raise InputError(f"{path}: cannot be written ({reason(error)})") from None
     if not writable:
         raise InputError(f"{path}: cannot be written (no permission)")
 
@@ -110,12 +88,12 @@ def require_folder(folder: Path) -> None:
     InputError
         It cannot be created.
     """
-    if folder.exists() and not folder.is_dir():
+    if exists(folder) and not is_folder(folder):
         raise InputError(f"{folder}: is a file, but a folder is needed; name or create one")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be created ({error.strerror})") from None
+        raise InputError(f"{folder}: cannot be created ({reason(error)})") from None
 
 
 def _part(path: Path) -> Path:
@@ -134,22 +112,6 @@ def _replace(path: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if isfinite(number) else _refuse_constant(text)
-
-
-def _refuse_constant(name: str) -> Never:
-    raise ValueError(f"{name} is no JSON number, or too large")
-
-
-def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("an object has the same field twice")
-    return fields
-
-
 def _require_no_stream(path: Path) -> None:
     """Refuse a name of standard output, and one of a file that a stream of ours is open on.
 
@@ -162,7 +124,7 @@ def _require_no_stream(path: Path) -> None:
         It is one of them.
     """
     number = 1 if path == Path("-") else _descriptor(path)
-    regular = path.is_file()
+    regular = is_file(path)
     if number is None and regular:
         number = next((k for k in _STANDARD if _is_open_on(k, path)), None)
     if number == 1 or (number is not None and regular):
@@ -172,7 +134,7 @@ def _require_no_stream(path: Path) -> None:
 
 def _descriptor(path: Path) -> int | None:
     """Return the number of the stream that ``path`` is a name of, perhaps by way of links."""
-    folders = [Path(name).resolve() for name in _FOLDERS if Path(name).is_dir()]
+    folders = [Path(name).resolve() for name in _FOLDERS if is_folder(name)]
     passed: set[Path] = set()
     while path not in passed:
         passed.add(path)

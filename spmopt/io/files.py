@@ -16,6 +16,7 @@ from types import GenericAlias
 from typing import Any, Self, TypeVar
 
 from spmopt import __version__
+from spmopt.core.border import read_json
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import kind_of_file
 from spmopt.core.instance import Instance, Tensor
@@ -26,7 +27,7 @@ from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
 from spmopt.io.codec import Json, decode, encode, joined, record_schema, require_fields
 from spmopt.io.columns import columns, columns_of, document_of, rows
-from spmopt.io.document import read_json, write_json
+from spmopt.io.document import write_json
 from spmopt.io.pieces import PiecesDocument, StoredPieces, decode_pieces, encode_pieces
 
 T = TypeVar("T")

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from spmopt.core.border import read_text
 from spmopt.core.errors import InputError
 from spmopt.core.placement import Buffer, Gap
 from spmopt.io.document import write_text
@@ -49,12 +50,7 @@ def read_buffers(path: Path, warn: Callable[[str], None] | None = None) -> tuple
     InputError
         It cannot be read, or a line of it cannot be used.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text file; name a CSV file of buffers") from None
+    text = read_text(path, advice="name a CSV file of buffers")
     buffers = parse_buffers(text, str(path))
     if warn is not None:
         for oddity in _oddities(text, buffers):

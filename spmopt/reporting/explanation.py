@@ -11,7 +11,12 @@ import numpy as np
 
 from spmopt.analysis.explanation import Explanation, Transfer
 from spmopt.analysis.obstacles import Obstacle
-from spmopt.analysis.shadow_prices import ShadowPrices, held_by_banks
+from spmopt.analysis.shadow_prices import (
+    BankWorth,
+    ShadowPrices,
+    SpacePrices,
+    held_by_banks,
+)
 from spmopt.analysis.stalls import Cause
 from spmopt.core.machine import Machine
 from spmopt.core.result import Result
@@ -70,17 +75,30 @@ def prices_record(prices: ShadowPrices) -> Record:
     return {
         "unit": prices.certificate.objective.unit,
         "bound": float(prices.bound),
-        "per_spm_kb": float(prices.per_spm_byte * KB),
+        "per_spm_kb": float(prices.spm.per_byte * KB),
         "per_gb_per_s": float(prices.per_byte_per_s * GB),
-        "spm_stretches": [
-            {
-                "begin": stretch.begin,
-                "end": stretch.end,
-                "per_spm_kb": float(stretch.per_byte * KB),
-            }
-            for stretch in prices.stretches()
-        ],
+        "spm_stretches": _stretches(prices.spm),
+        **({"banks": [_bank_record(bank) for bank in prices.banks]} if prices.banks else {}),
     }
+
+
+def _bank_record(bank: BankWorth) -> Record:
+    return {
+        "per_spm_kb": float(bank.space.per_byte * KB),
+        "port_faster_by_1_percent": None if bank.faster_port is None else float(bank.faster_port),
+        "spm_stretches": _stretches(bank.space),
+    }
+
+
+def _stretches(prices: SpacePrices) -> list[Record]:
+    return [
+        {
+            "begin": stretch.begin,
+            "end": stretch.end,
+            "per_spm_kb": float(stretch.per_byte * KB),
+        }
+        for stretch in prices.stretches()
+    ]
 
 
 def csv_text(found: Explanation, steps: Sequence[int] | None = None) -> str:
@@ -148,15 +166,23 @@ def prices_parts(machine: Machine, prices: ShadowPrices | None) -> Iterator[Part
         yield "Shadow prices: none, the result has no certificate for its order."
         return
     yield f"Shadow prices (bound {_shown(machine, prices, prices.bound)}):"
-    rows = [("SPM", _of_spm(machine, prices))]
+    if prices.banks:
+        rows = [
+            row for index in range(len(prices.banks)) for row in _of_bank(machine, prices, index)
+        ]
+    else:
+        rows = [("SPM", _of_space(machine, prices, prices.spm, machine.spm_bytes))]
     if prices.certificate.objective.cycle:
         rows.append(("DRAM", _of_dram(machine, prices)))
     yield NamedValues(rows=rows)
-    if prices.counted.any():
-        yield from _profile(prices)
-    page = si(machine.page_bytes, "B")
+    names, columns = ["SPM"], [prices.spm]
+    if prices.banks:
+        names = [f"bank {index}" for index in range(len(prices.banks))]
+        columns = [bank.space for bank in prices.banks]
+    yield from _profile(names, columns)
+    page, where = si(machine.page_bytes, "B"), "a bank" if prices.banks else "SPM"
     yield (
-        f"With d more bytes of SPM (whole pages of {page}), no schedule in this order beats "
+        f"With d more bytes of {where} (whole pages of {page}), no schedule in this order beats "
         "bound - d x price; with d fewer, none beats bound + d x price."
     )
     if machine.memory is not None:
@@ -205,15 +231,20 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
     if stall:
         causes = {cause.words: int(found.by_cause[cause]) for cause in Cause}
         obstacles = {kind.words: int(found.by_obstacle[kind]) for kind in Obstacle}
+        obstacles[Cause.PORT.words] = int(found.by_cause[Cause.PORT])
         yield "waits for", shares_text(causes, stall)
         yield "blocked by", shares_text(obstacles, stall)
 
 
 def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
     """Yield a row for each transfer and what is in its way, the largest first."""
-    clock, transfers = found.instance.machine.clock_hz, found.transfers(step)
+    clock, transfers, figures = (
+        found.instance.machine.clock_hz,
+        found.transfers(step),
+        found.figures,
+    )
     shown = transfers if in_full else transfers[:_NAMED]
-    least = 0 if in_full else _NEGLIGIBLE * found.figures.stall_cycles[step]
+    least = 0 if in_full else _NEGLIGIBLE * figures.stall_cycles[step]
     more = len(found.pieces(step)) - 1
     operation = found.operation(step)
     alike = f" and {more} pieces more" if more > 0 and not in_full else ""
@@ -226,9 +257,15 @@ def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[
                 size = si(of.size_bytes, "B") + passes
                 detail = _detail(found, of, kind)
                 yield *where, stall, of.cause.words, of.name, size, kind.words, detail
+    port = int(figures.stalls.by_cause[Cause.PORT, step])
+    if port > least:
+        name, stall = Cause.PORT.words, si(port / clock, "s", fill=True)
+        cycles = figures.port_cycles[step]
+        busy = si(int(cycles.max()) / clock, "s")
+        yield *where, stall, name, "", "", name, f"port of bank {cycles.argmax()} busy for {busy}"
     others = transfers[len(shown) :]
     cycles = sum(of.stall_cycles for of in others)
-    if cycles > _NEGLIGIBLE * found.figures.stall_cycles[step]:
+    if cycles > _NEGLIGIBLE * figures.stall_cycles[step]:
         rest = si(cycles / clock, "s", fill=True)
         yield *where, rest, f"{len(others)} more", "", "", "", ""
 
@@ -284,17 +321,31 @@ def _listed(names: Sequence[str], rest: str) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more ({rest})" if more > 0 else "")
 
 
-def _of_spm(machine: Machine, prices: ShadowPrices) -> str:
+def _of_bank(machine: Machine, prices: ShadowPrices, index: int) -> Iterator[tuple[str, str]]:
+    """Yield what more of one bank saves, and a faster port of it."""
+    bank, worth = machine.banks[index], prices.banks[index]
+    name = f"bank {index}"
+    yield name, _of_space(machine, prices, worth.space, bank.spm_bytes)
+    if worth.faster_port is None:
+        return
+    saved = _at_most(machine, prices, worth.faster_port)
+    priced = np.count_nonzero(worth.port_price > _TIGHT)
+    text = f"1 % faster saves at most {saved}; a cycle of it has a price in {priced} steps"
+    yield f"{name}, port", text if priced else "a faster one saves nothing: no step has a price"
+
+
+def _of_space(machine: Machine, prices: ShadowPrices, space: SpacePrices, size_bytes: int) -> str:
+    """Say what more of a memory of ``size_bytes`` saves."""
     page, amount, label = machine.page_bytes, KB, "kB"
-    if machine.spm_bytes < _SMALL * KB:
-        amount = -(-machine.spm_bytes // (_SMALL * page)) * page
+    if size_bytes < _SMALL * KB:
+        amount = -(-size_bytes // (_SMALL * page)) * page
         label = si(amount, "B")
-    priced, steps = int(np.count_nonzero(prices.counted)), prices.spm_price.size
+    priced, steps = int(np.count_nonzero(space.counted)), space.price.size
     if not priced:
         return "more saves nothing: no step has a price"
-    saved = _at_most(machine, prices, prices.per_spm_byte * amount)
+    saved = _at_most(machine, prices, space.per_byte * amount)
     if page > amount:
-        one = _at_most(machine, prices, prices.per_spm_byte * page)
+        one = _at_most(machine, prices, space.per_byte * page)
         saved += f" (a page of {si(page, 'B')}: {one})"
     where = f"the price is above zero in {priced} of {steps} steps"
     return f"each extra {label} saves at most {saved}; {where}"
@@ -325,15 +376,24 @@ def _shown(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
     return si(*in_unit(prices.certificate.objective, machine, value))
 
 
-def _profile(prices: ShadowPrices) -> Iterator[Part]:
-    """Yield the price of the scratchpad along the steps."""
-    price = np.where(prices.counted, prices.spm_price, 0.0)
-    steps, total = price.size, float(price.sum())
-    edges = np.unique(np.linspace(0, steps, _STRETCHES + 1).astype(int)).tolist()
-    parts = [(begin, end, float(price[begin:end].sum()) / total) for begin, end in pairwise(edges)]
-    most, digits = max(part for _, _, part in parts), len(str(steps - 1))
-    yield "SPM price by step:"
-    for begin, end, part in parts:
-        bar = "█" * round(_BAR * part / most)
-        span = f"{begin:>{digits}} to {end - 1:>{digits}}"
-        yield Line(text=f"  {span}  {share(part):>7}  {bar}".rstrip(), fixed=True)
+def _profile(names: Sequence[str], columns: Sequence[SpacePrices]) -> Iterator[Part]:
+    """Yield the prices of memories along the steps, of each that has some, as parts of its sum."""
+    alike: dict[bytes, list[str]] = {}
+    for name, space in zip(names, columns, strict=True):
+        alike.setdefault(space.exact.tobytes(), []).append(name)
+    for space in columns:
+        name = " and ".join(alike.pop(space.exact.tobytes(), []))
+        price = np.where(space.counted, space.price, 0.0)
+        steps, total = price.size, float(price.sum())
+        if not total or not name:
+            continue
+        edges = np.unique(np.linspace(0, steps, _STRETCHES + 1).astype(int)).tolist()
+        parts = [
+            (begin, end, float(price[begin:end].sum()) / total) for begin, end in pairwise(edges)
+        ]
+        most, digits = max(part for _, _, part in parts), len(str(steps - 1))
+        yield f"{name[:1].upper()}{name[1:]} price by step:"
+        for begin, end, part in parts:
+            bar = "█" * round(_BAR * part / most)
+            span = f"{begin:>{digits}} to {end - 1:>{digits}}"
+            yield Line(text=f"  {span}  {share(part):>7}  {bar}".rstrip(), fixed=True)

@@ -29,9 +29,10 @@ _OF_CAUSE = {
     Cause.STREAM_IN: "#2171b5",
     Cause.STORE: "#fdae6b",
     Cause.STREAM_OUT: "#d94801",
+    Cause.PORT: "#31a354",
 }
 CAUSE_COLORS = tuple(_OF_CAUSE[cause] for cause in Cause)
-"""By the number of a cause: inward blue, outward orange, darker where nothing is kept.
+"""By the number of a cause: inward blue, outward orange, darker where nothing is kept; ports green.
 
 From Brewer's sequential schemes, which color-blind readers tell apart.
 """

@@ -10,7 +10,7 @@ from spmopt.core.errors import NAMED, Conflict
 from spmopt.core.instance import ASSUMED, Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.result import Result, Status, Totals, relative_gap
+from spmopt.core.result import ObjectiveInOrder, Result, Status, Totals, relative_gap
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
@@ -204,11 +204,24 @@ def result_record(machine: Machine, result: Result) -> Record:
             "value": as_number(other.value),
             "bound": as_number(other.bound),
         }
+    if result.in_order:
+        record["objectives"] = [_in_order(each) for each in result.in_order]
     if machine.banks:
         record |= named_fields(totals, "moved_bytes")
         for name in ("bank_read_bytes", "bank_write_bytes"):
             record[name] = [float(size) for size in getattr(totals, name, ())]
     return record
+
+
+def _in_order(one: ObjectiveInOrder) -> Record:
+    return {
+        "objective": spoken(one.objective),
+        "unit": one.objective.unit,
+        "value": as_number(one.value),
+        "limit": as_number(one.limit),
+        "bound": as_number(one.bound),
+        "gap": one.gap,
+    }
 
 
 def _class_bound(result: Result) -> Record | None:

@@ -17,6 +17,8 @@ from textwrap import wrap
 
 from rich.console import Console
 
+from spmopt.core.border import cell
+
 GAP = "   "
 """Between columns."""
 LABEL_WIDTH = 10
@@ -142,7 +144,7 @@ def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
-        writer.writerow([visible(cell) if isinstance(cell, str) else cell for cell in row])
+        writer.writerow([cell(visible(each) if isinstance(each, str) else each) for each in row])
     return text.getvalue()
 
 

@@ -33,6 +33,8 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
     def quantity(value: Fraction) -> str:
         return si(*in_unit(result.objective, instance.machine, value))
 
+    if result.objective.is_weighed:
+        lines.append("  objective a weighted sum of both; what follows is of this sum")
     if found.value is not None:
         lines.append(f"  schedule  legal by every rule and by replay; {quantity(found.value)}")
         lines += [f"  transfers {text}" for text in transfer_counts(found.totals)]

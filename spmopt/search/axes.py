@@ -205,7 +205,7 @@ def _shown(key: str, value: float, like: object, what: str) -> str:
     if not (isinstance(like, str) and _is_whole(key)):
         return f"{value:.12g}"
     text = as_written(int(value), like, what, lambda one, where: int(_number(key, one, where)))
-    return text if text.isdigit() else f"'{text}'"
+    return text if text.isdecimal() else f"'{text}'"
 
 
 def _number(key: str, given: object, what: str) -> int | float:

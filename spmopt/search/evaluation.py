@@ -11,9 +11,11 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from io import BytesIO
 from time import monotonic
 from typing import Any
 
+from spmopt.core.border import MOST_BYTES, json_value
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Area, Bank, Energy, SpmTechnology
@@ -288,6 +290,12 @@ def packed(stored: StoredResult) -> bytes:
 def unpacked(packed: bytes, where: str) -> StoredResult | None:
     """Read a compressed result; None where it is cut off, or none. Errors call it ``where``."""
     try:
-        return decode_result(json.loads(gzip.decompress(packed)), where)
-    except (OSError, EOFError, ValueError, InputError, zlib.error):
+        with gzip.open(BytesIO(packed)) as stream:
+            content = stream.read(MOST_BYTES + 1)
+        return (
+            None
+            if len(content) > MOST_BYTES
+            else decode_result(json_value(content.decode()), where)
+        )
+    except (OSError, EOFError, ValueError, RecursionError, InputError, zlib.error):
         return None

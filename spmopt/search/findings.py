@@ -29,6 +29,9 @@ _OF_NETWORKS = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", 
 def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
     """Find the front of a study, or the ``top`` best, with all but shadow prices."""
     trials = trial_records(study)
+    for trial in trials:
+        if trial.values is not None and not {*setup.objectives} <= {*(trial.figures or {})}:
+            raise InputError(f"--storage: trial {trial.number}: lacks figures; it is damaged")
     by_number = {trial.number: trial for trial in trials}
     members = tuple(by_number[trial.number] for trial in front(study, top))
     return Findings(

@@ -12,6 +12,7 @@ from typing import Any
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
+from spmopt.core.border import is_file
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import SQLITE
 
@@ -34,7 +35,7 @@ def open_journal(url: str) -> JournalStorage:
         entry of it is damaged.
     """
     path = Path(url.removeprefix(JOURNAL))
-    if path.is_file():
+    if is_file(path):
         _require_journal(path, url)
     backend = _Counting(str(path))
     try:

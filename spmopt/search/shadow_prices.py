@@ -47,7 +47,7 @@ def resource_prices_of(
     return ResourcePrices(
         unit=in_unit(certificate.objective, machine, prices.bound)[1],
         bound=shown(prices.bound),
-        per_mb=shown(prices.per_spm_byte * _MB),
+        per_mb=shown(prices.spm.per_byte * _MB),
         per_gbps=shown(prices.per_byte_per_s * _GB),
         per_pe=None if per_pe is None else shown(per_pe),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, product
@@ -10,6 +9,7 @@ from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
+from spmopt.core.border import read_toml
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.units import Dimension, parse_quantity
@@ -148,12 +148,7 @@ def read_space(path: Path, machine: Machine | None = None) -> Space:
     InputError
         A file that cannot be read, is not TOML, or says what cannot be.
     """
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"space {path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"space {path}: not TOML: {error}") from None
+    tables = read_toml(path, f"space {path}")
     _require_units(tables, f"space {path}")
     space = space_of(tables, f"space {path}", folder=path.parent, machine=machine)
     _require_technologies(space, f"space {path}")

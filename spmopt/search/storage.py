@@ -19,6 +19,7 @@ from time import sleep
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
+import msgspec
 import optuna
 from optuna.exceptions import OptunaError
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
@@ -28,9 +29,12 @@ from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from spmopt.core.border import is_file, is_folder, shortened, without_password
 from spmopt.core.errors import InputError
 from spmopt.search.journal import JOURNAL, open_journal
 
+_BY_CONTENTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What Optuna, SQLAlchemy and readers raise of values that nobody foresaw."""
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
 _BEAT_S, _GRACE_S = 10, 60
 _TRIES, _WAIT_S = 6, 0.5
@@ -99,8 +103,8 @@ def open_known(url: str) -> BaseStorage:
         It is not, or cannot be opened.
     """
     file = Path(url.removeprefix(JOURNAL)) if url.startswith(JOURNAL) else sqlite_file(url)
-    if file is not None and not file.is_file():
-        raise InputError(f"--storage {url}: no such file; run 'spmopt tune' first")
+    if file is not None and not is_file(file):
+        raise InputError(f"{_option(url)}: no such file; run 'spmopt tune' first")
     return open_storage(url)
 
 
@@ -220,7 +224,29 @@ def storage_errors(url: str) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, OptunaError) as error:
-        raise InputError(f"--storage {url}: cannot be used ({why(error)})") from None
+        raise InputError(f"{_option(url)}: cannot be used ({why(error)})") from None
+
+
+@contextmanager
+def sound(url: str | None) -> Iterator[None]:
+    """Say in one line that a storage is damaged, where what is read of it cannot be used.
+
+    Only for what reads: an error of the program would be said to be one of the storage.
+
+    Raises
+    ------
+    InputError
+        In place of what the database, Optuna, or a value of the wrong type raises.
+    """
+    try:
+        with storage_errors(url or "in memory"):
+            yield
+    except (*_BY_CONTENTS, msgspec.ValidationError) as error:
+        said = shortened(f"{type(error).__name__}: {' '.join(str(error).split())}")
+        raise InputError(
+            f"{_option(url or 'in memory')}: is damaged, or of another program ({said}); name "
+            "another one, or a copy from before"
+        ) from None
 
 
 @contextmanager
@@ -232,25 +258,27 @@ def _opening(url: str) -> Iterator[None]:
         missing = error.name or " ".join(str(error).split())
         package = f"'spmopt[{_EXTRA}]'" if url.startswith(_EXTRA) else error.name
         hint = f"; pip install {package}" if package else ""
-        raise InputError(
-            f"--storage {url}: its driver is not installed ({missing}){hint}"
-        ) from None
+        raise InputError(f"{_option(url)}: its driver is not installed ({missing}){hint}") from None
     except (SQLAlchemyError, OptunaError, OSError, ValueError) as error:
-        raise InputError(f"--storage {url}: cannot be opened ({why(error)})") from None
+        raise InputError(f"{_option(url)}: cannot be opened ({why(error)})") from None
+
+
+def _option(url: str) -> str:
+    return f"--storage {without_password(url)}"
 
 
 def why(error: BaseException) -> str:
     """Return what the database said, without what is wrapped about it."""
     cause = error.__cause__ or error
     message = cause.orig if isinstance(cause, DBAPIError) else cause
-    return " ".join(str(message).split())[:_LONGEST]
+    return without_password(" ".join(str(message).split()))[:_LONGEST]
 
 
 def _require_folder(path: Path, url: str) -> None:
-    if path.is_dir():
-        raise InputError(f"--storage {url}: is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise InputError(f"--storage {url}: no such folder as {path.parent}; create it first")
+    if is_folder(path):
+        raise InputError(f"{_option(url)}: is a folder; name a file in it")
+    if not is_folder(path.parent):
+        raise InputError(f"{_option(url)}: no such folder as {path.parent}; create it first")
 
 
 PROCESS = "process"
@@ -288,7 +316,7 @@ def whereabouts(trial: FrozenTrial) -> str:
 def _number_here(trial: FrozenTrial) -> int | None:
     """Return the number of its process, if that is of this machine."""
     machine, _, number = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
-    return int(number) if machine == _machine() and number.isdigit() else None
+    return int(number) if machine == _machine() and number.isdecimal() else None
 
 
 def _machine() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -21,6 +22,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
+from spmopt.core.border import read_bytes
 from spmopt.core.errors import InputError, unknown
 from spmopt.hardware.settings import Setting, shown_setting
 from spmopt.io.files import OLD_LOWERINGS, StoredResult
@@ -35,6 +37,8 @@ SETUP, VERSION, FOLDER = "spmopt", "version", "schedules"
 ERROR, PROOF, AS_BEFORE = "error", "proof", "as_before"
 """Attributes of trials: why one came to nothing, why one was pruned, which one it repeats."""
 FIGURES, NETWORKS, MACHINE, SECONDS = "figures", "networks", "machine", "seconds"
+_LONGEST_NAME = 100
+"""Bytes of the name of a folder."""
 NOTED = (FIGURES, NETWORKS, MACHINE, SECONDS, PROOF, ERROR, AS_BEFORE)
 
 
@@ -215,17 +219,28 @@ class Schedules:
         if self._folder is None:
             return None
         try:
-            return (self._folder / name).read_bytes()
-        except OSError:
+            return read_bytes(self._folder / name)
+        except InputError:
             return None
 
 
 def folder_for(storage: str, study: str, given: Path | None) -> Path | None:
     """Choose where the schedules of a study are: as ``given``, or beside its SQLite file."""
     if given is not None:
-        return given / study
+        return given / _file_name(study)
     file = sqlite_file(storage)
-    return None if file is None else file.with_name(f"{file.stem}.schedules") / study
+    if file is None:
+        return None
+    return file.with_name(f"{file.stem}.schedules") / _file_name(study)
+
+
+def _file_name(study: str) -> str:
+    """Return the name of a study's folder: its own, unless that would be elsewhere or too long."""
+    is_plain = study.isprintable() and study not in (".", "..") and not re.search(r"[/\\]", study)
+    if is_plain and len(study.encode()) <= _LONGEST_NAME:
+        return study
+    digest = sha256(study.encode()).hexdigest()[:12]
+    return f"{re.sub(r'[^A-Za-z0-9_-]', '_', study)[:60]}-{digest}"
 
 
 _MOST = 3

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import ValidationError, convert
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -15,7 +16,7 @@ from spmopt.io.files import StoredResult
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import result_of
 from spmopt.search.figures import Spent, figure_text
-from spmopt.search.records import STATES, TrialRecord
+from spmopt.search.records import STATES, STORED, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.storage import is_lost, whereabouts
 from spmopt.search.study import AS_BEFORE, ERROR, NOTED, PROOF, Schedules, is_feasible, values_of
@@ -30,8 +31,11 @@ def trial_records(study: Study) -> list[TrialRecord]:
 
 
 def record_of(trial: FrozenTrial) -> TrialRecord:
-    """Read a trial."""
+    """Read a trial; raises :class:`InputError` where its storage says what cannot be."""
     state = _state_of(trial)
+    for name, kind in STORED.items():
+        if trial.user_attrs.get(name) is not None:
+            _require_kind(trial, name, kind)
     return TrialRecord(
         number=trial.number,
         state=state,
@@ -42,6 +46,15 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
         process=whereabouts(trial) if state == "running" else "",
         **{name: trial.user_attrs.get(name) for name in NOTED},
     )
+
+
+def _require_kind(trial: FrozenTrial, name: str, kind: Any) -> None:
+    try:
+        convert(trial.user_attrs[name], kind)
+    except ValidationError as error:
+        raise InputError(
+            f"--storage: trial {trial.number}: {name}: {error}; it is damaged"
+        ) from None
 
 
 def tally(trials: Iterable[TrialRecord]) -> dict[str, int]:

@@ -15,7 +15,14 @@ from spmopt.core.pieces.listing import Pieces
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
 from spmopt.schedulers.registry import SchedulerEntry, able, find
-from spmopt.solving.records import Bound, Run, all_failed, order_key, result_of
+from spmopt.solving.records import (
+    Bound,
+    Run,
+    all_failed,
+    order_key,
+    require_true_bounds,
+    result_of,
+)
 from spmopt.solving.runner import ScheduleRunner
 
 
@@ -50,7 +57,7 @@ def compare_on(
             runs.append(runner.run_asked(entry))
     # Another order is none of a cover.
     own = [run for run in runs if run.order is None]
-    best = bound or runner.best_bounds(own).get(None)
+    best = bound or runner.bounds.best_bounds(own).get(None)
     own_pieces = [
         replace(run, outcome=run.outcome and replace(run.outcome, pieces=pieces)) for run in runs
     ]
@@ -108,9 +115,11 @@ def compare(
     if len(failures) == len(runs):
         raise all_failed(failures)
     listed = runner.listed if any(run.pieces is not None for run in runs) else None
-    best = runner.best_bounds([*runs, *([] if listed is None else [listed])])
-    of_covers = runner.bound_of_covers(runs)
-    own = [runner.bound_of_cover(run) or best.get(order_key(run.order)) for run in runs]
+    every = [*runs, *([] if listed is None else [listed])]
+    require_true_bounds(every)
+    best = runner.bounds.best_bounds(every)
+    of_covers = runner.bounds.bound_of_covers(runs)
+    own = [runner.bounds.bound_of_cover(run) or best.get(order_key(run.order)) for run in runs]
     found = [
         result_of(run, bound, request, of_covers) for run, bound in zip(runs, own, strict=True)
     ]

@@ -6,7 +6,7 @@ at hand move with their operations. What a move promises is how much less the ch
 some tensors cost then (:mod:`spmopt.verifier.paths`): of those that the moved operations use, or
 the ones that they pass. For these it is what the bound falls by; of tensors that only stay on
 chip meanwhile a load or store might become cheaper, which is left out. Moves that promise
-something are scheduled, from the prices at hand, the most promising first.
+something are scheduled, from the prices at hand, the most promising first, four at a time.
 
 On SqueezeNet (1 MB) 64 moves are judged in 0.3 s, and a schedule 0.2 % faster found after 2 s;
 on a training step of ResNet-18 (2 MB) 400 in 5 s.
@@ -14,6 +14,7 @@ on a training step of ResNet-18 (2 MB) 400 in 5 s.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,17 +28,19 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, links, relaxed_timeline
+from spmopt.solving.at_once import AT_ONCE, Case
 from spmopt.solving.records import Run
 from spmopt.verifier.paths import all_paths
 from spmopt.verifier.price_check import CheckedPrices, step_prices
 
-Schedule = Callable[[Instance, Request], Run]
-"""Schedules an instance; the request has prices to begin from."""
+ScheduleAll = Callable[[Sequence[Case]], list[Run | None]]
+"""Schedules instances; their requests have prices to begin from."""
 _LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16)
 _LEAST_GAIN = Fraction(1, 50_000)
 """Of the value: what a move must promise, and a schedule save."""
 _TRIES = 12
-"""Moves that are scheduled in vain before others are made from the best order so far."""
+"""Moves that are scheduled in vain before others are made from the best order so far, or a few
+more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,7 @@ class OrderMoves:
     def __init__(
         self,
         instance: Instance,
-        schedule: Schedule,
+        schedule: ScheduleAll,
         request: Request,
         *,
         work: float,
@@ -103,33 +106,57 @@ class OrderMoves:
     def improved(self, best: Ordered) -> Ordered:
         """Return the best order that moves lead to, or the one given."""
         while moves := self._promising(best):
-            found, failed = best, 0
-            for move in moves:
-                if self._ended():
-                    return found
-                order = self.applied(found.order, move)
-                tried = None if order is None else self.tried(order, found)
-                if tried is not None and tried.value < found.value * (1 - _LEAST_GAIN):
-                    found, failed = tried, 0
-                failed += 1
-                if found is not best and failed > _TRIES:
-                    break
+            found = self._round(best, moves)
             if found is best:
                 break
             best = found
         return best
 
-    def tried(self, order: Ints, near: Ordered | None = None) -> Ordered | None:
-        """Schedule an order, from the prices of one ``near`` it; None without a schedule."""
-        instance, prices = reordered(self._instance, order), None
-        if near is not None:
-            place = np.argsort(near.order)
-            prices = _carried(near.certificate, place[order])
-        self._left -= order.size
-        run = self._schedule(instance, replace(self._request, prices=prices))
-        value = self._value(run)
-        proof = None if run.outcome is None else run.outcome.certificate
-        if value is None or proof is None:
+    def _round(self, best: Ordered, moves: list[Move]) -> Ordered:
+        """Try moves, a few at a time; those that save something but less than another, again."""
+        found, failed, waiting = best, 0, deque(moves)
+        while waiting and not self._ended():
+            chosen: list[tuple[Move, Ints]] = []
+            while waiting and len(chosen) < AT_ONCE:
+                move = waiting.popleft()
+                order = self.applied(found.order, move)
+                if order is not None:
+                    chosen.append((move, order))
+            all_tried = self.tried([order for _, order in chosen], found)
+            better = [
+                (move, tried)
+                for (move, _), tried in zip(chosen, all_tried, strict=True)
+                if tried is not None and tried.value < found.value * (1 - _LEAST_GAIN)
+            ]
+            failed += len(chosen)
+            if better:
+                first, found = min(better, key=lambda each: each[1].value)
+                waiting.extendleft([move for move, _ in reversed(better) if move is not first])
+                failed = 0
+            if found is not best and failed > _TRIES:
+                break
+        return found
+
+    def tried(self, orders: Sequence[Ints], near: Ordered | None = None) -> list[Ordered | None]:
+        """Schedule orders, from the prices of one ``near`` them; None without a schedule."""
+        self._left -= sum(order.size for order in orders)
+        place = None if near is None else np.argsort(near.order)
+        cases = [
+            (
+                reordered(self._instance, order),
+                self._request
+                if near is None or place is None
+                else replace(self._request, prices=_carried(near.certificate, place[order])),
+            )
+            for order in orders
+        ]
+        runs = self._schedule(cases)
+        return [self._ordered(order, run) for order, run in zip(orders, runs, strict=True)]
+
+    def _ordered(self, order: Ints, run: Run | None) -> Ordered | None:
+        value = None if run is None else self._value(run)
+        proof = None if run is None or run.outcome is None else run.outcome.certificate
+        if run is None or value is None or proof is None:
             return None
         return Ordered(order=order, run=run, certificate=proof, value=value)
 

@@ -6,19 +6,24 @@ No order here is proved best: what any order costs at least is in
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
+from time import monotonic
 
 from spmopt.core.instance import Instance
 from spmopt.core.order import reordered
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
+from spmopt.solving.at_once import AT_ONCE, Case, schedule_all
+from spmopt.solving.barriers import with_barriers
+from spmopt.solving.checked_calls import LISTER, CheckedCalls
 from spmopt.solving.list_scheduling import candidates
-from spmopt.solving.order_moves import Ordered, OrderMoves, Schedule
-from spmopt.solving.records import Run
+from spmopt.solving.order_moves import Ordered, OrderMoves, ScheduleAll
+from spmopt.solving.records import Run, VerifiedSchedule
 
-JUDGE = "belady-size:granularity=page"
+_JUDGE = "belady-size:granularity=page"
 """Who compares orders first: a policy takes a second where ``page`` takes a minute. Then the best
 of each kind, and the list as given, by ``page``: the policy alone takes an order of GNMT
 forward on 24 MB for 2 % better than the list that is 6 % worse."""
@@ -30,43 +35,102 @@ with 22,000 operations, seconds on most networks."""
 _FEW = 3
 """Orders that are compared however many operations there are."""
 _NEVER = Fraction(10**30)
+_SHARE, _LARGE_SHARE, _FEW_OPERATIONS = 0.25, 0.9, 100
+"""Of what is left to who decides the order too: with more operations than those there is no other
+search."""
+_UNLIMITED = 1e6
+"""The work of moves that goes on as long as there is time."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judges:
-    """Who schedules an instance in the order of its list: quickly, and near the optimum.
-
-    ``value``: of a run, what is to be least; None without a schedule.
-    """
-
-    quick: Schedule
-    near: Schedule
-    value: Callable[[Run], Fraction | None]
+def value_of(run: Run) -> Fraction | None:
+    """Return the value of a run's schedule; None if it has none."""
+    return None if run.legal is None else run.legal.value
 
 
-def searched(instance: Instance, by: Judges, request: Request, *, work: float) -> Ordered | None:
+def searched(
+    instance: Instance,
+    request: Request,
+    *,
+    work: float,
+    value: Callable[[Run], Fraction | None] = value_of,
+    limit_s: float | None = None,
+) -> Ordered | None:
     """Return the best order found within a request's time; None where nothing can be scheduled.
 
-    ``work``: of moves, see :class:`~spmopt.solving.order_moves.OrderMoves`.
+    Parameters
+    ----------
+    work
+        Of moves, see :class:`~spmopt.solving.order_moves.OrderMoves`.
+    value
+        Of a run, what is to be least; None without a schedule.
+    limit_s
+        Of the time to schedule an order; None: what is left of the request's.
     """
-    known = set[bytes]()
+
+    def by(name: str) -> ScheduleAll:
+        def schedule(cases: Sequence[Case]) -> list[Run | None]:
+            return schedule_all(name, cases, threads=request.threads, limit_s=limit_s)
+
+        return schedule
+
+    near, judge = by(LISTER), by(_JUDGE)
     best: dict[float, tuple[Fraction, Ints]] = {}
+    different = _different(instance)
+    while some := list(islice(different, AT_ONCE)):
+        if best and request.remaining_s() <= 0:
+            break
+        runs = judge([(reordered(instance, order), request) for _, order in some])
+        for (kind, order), run in zip(some, runs, strict=True):
+            known = None if run is None else value(run)
+            found = _NEVER if known is None else known
+            if kind not in best or found < best[kind][0]:
+                best[kind] = found, order
+    loose = replace(request, tolerance=max(_TOLERANCE, request.tolerance))
+    moves = OrderMoves(instance, near, loose, work=float("inf"), value=value)
+    tried = moves.tried([order for _, order in best.values()])
+    final = [each for each in tried if each is not None]
+    if not final:
+        return None
+    closer = OrderMoves(instance, near, request, work=work, value=value)
+    return closer.improved(min(final, key=lambda each: each.value))
+
+
+def _different(instance: Instance) -> Iterator[tuple[float, Ints]]:
+    """Yield orders with their kind, each once, as many as it takes no minutes to compare."""
+    known = set[bytes]()
     for kind, order in candidates(instance):
         if order.tobytes() in known:
             continue
         if len(known) >= _FEW and (len(known) + 1) * order.size > _WORK:
             break
-        if known and request.remaining_s() <= 0:
-            break
         known.add(order.tobytes())
-        value = by.value(by.quick(reordered(instance, order), request))
-        value = _NEVER if value is None else value
-        if kind not in best or value < best[kind][0]:
-            best[kind] = value, order
-    loose = replace(request, tolerance=max(_TOLERANCE, request.tolerance))
-    moves = OrderMoves(instance, by.near, loose, work=float("inf"), value=by.value)
-    final = [each for _, order in best.values() if (each := moves.tried(order)) is not None]
-    if not final:
+        yield kind, order
+
+
+def best_of_other_orders(
+    calls: CheckedCalls, spent_s: float
+) -> tuple[Run, VerifiedSchedule] | None:
+    """Search orders by an optimizer of steps, for who decides the order too.
+
+    ``spent_s`` of the time limit are over. Returns the best run, in its order, and its schedule,
+    valued by the objective asked for.
+    """
+    few = len(calls.instance.operations) <= _FEW_OPERATIONS
+    objective, request = calls.request.objective, with_barriers(calls.request)
+    limit_s = (_SHARE if few else _LARGE_SHARE) * max(0.0, request.time_limit_s - spent_s)
+    request = replace(request, time_limit_s=limit_s, started=monotonic())
+    calls.request.report("searching orders", None)
+    best = searched(
+        calls.instance,
+        request,
+        work=_UNLIMITED,
+        value=lambda run: None if run.legal is None else run.legal.totals.value(objective),
+    )
+    if best is None or best.run.legal is None:
         return None
-    closer = OrderMoves(instance, by.near, request, work=work, value=by.value)
-    return closer.improved(min(final, key=lambda each: each.value))
+    found = best.run.legal
+    steps = found.schedule.steps
+    own = replace(steps, operation=best.order[steps.operation])
+    plan = None if found.plan is None else replace(found.plan, steps=own)
+    schedule = replace(found.schedule, steps=own)
+    return best.run, calls.check(f"{LISTER} in another order", plan, schedule, calls.instance)

@@ -11,13 +11,23 @@ from pathlib import Path
 from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.order import other_order
 from spmopt.core.pieces.listing import Pieces
-from spmopt.core.result import Certificate, ClassBound, Outcome, Result, Status, Totals, is_optimal
+from spmopt.core.result import (
+    EVERY_SCHEDULE,
+    Certificate,
+    ClassBound,
+    Outcome,
+    Result,
+    Status,
+    Totals,
+    is_optimal,
+)
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import SchedulerEntry
 
 _SOLVER_ROUNDING = Fraction(1, 10**6)  # relative, in a bound that is not certified
+_FLOAT_ROUNDING = Fraction(1, 10**12)  # the same, of one that was exact before it was a float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +112,34 @@ def all_failed(failures: Sequence[ScheduleError]) -> SpmoptError:
 def within_class(outcome: Outcome, value: Fraction) -> Outcome:
     """Without the bound of a class that a schedule of this value is below, and so not of."""
     known = outcome.class_bound
-    if known is None:
+    if known is None or known.holds_for == EVERY_SCHEDULE:
         return outcome
     slack = 0 if known.certified else _SOLVER_ROUNDING
     if Fraction(known.value) <= value * (1 + slack):
         return outcome
     return replace(outcome, class_bound=None)
+
+
+def require_true_bounds(runs: Sequence[Run]) -> None:
+    """Hold bounds of every schedule that no prices prove against all schedules of the list.
+
+    Raises
+    ------
+    ScheduleError
+        One is above a schedule's value.
+    """
+    listed = [run for run in runs if run.pieces is None]
+    legal = [run.legal for run in listed if run.legal is not None and run.order is None]
+    best = min(legal, key=lambda each: each.value, default=None)
+    for run in listed:
+        known = None if run.outcome is None else run.outcome.class_bound
+        if best is None or known is None or known.holds_for != EVERY_SCHEDULE:
+            continue
+        if Fraction(known.value) > best.value * (1 + _FLOAT_ROUNDING):
+            raise ScheduleError(
+                f"the bound {known.value:.9g} of {known.proved_by} is above the schedule of "
+                f"{best.origin}, {float(best.value):.9g}: one of them is wrong"
+            )
 
 
 def of_other_class(known: ClassBound, unit: str) -> str:

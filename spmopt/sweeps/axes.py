@@ -133,7 +133,7 @@ def _range(text: str, what: str, read: Read) -> Sequence[int]:
 
 
 def _powers(text: str, what: str, start: int, stop: int, factor_text: str) -> list[int]:
-    factor = int(factor_text) if factor_text.isdigit() and len(factor_text) < 10 else 0
+    factor = int(factor_text) if factor_text.isdecimal() and len(factor_text) < 10 else 0
     if factor < 2 or start < 1:
         raise InputError(f"{what} {text!r}: what is multiplied begins at 1 or more, by x2 or more")
     values = [start]

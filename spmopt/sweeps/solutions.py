@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from spmopt.core.border import is_file
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
@@ -67,7 +68,7 @@ def solutions_path(table: Path | None, number: int = 0) -> Path | None:
 
 def count_solutions(path: Path) -> int:
     """Count the solutions that a sweep has left."""
-    return max(0, path.read_bytes().count(b"\n") - 1) if path.is_file() else 0
+    return max(0, path.read_bytes().count(b"\n") - 1) if is_file(path) else 0
 
 
 def _key(section: Section, order: Order, capacity_bytes: int) -> str:

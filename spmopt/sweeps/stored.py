@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from spmopt.core.border import guarded
 from spmopt.core.errors import InputError
 from spmopt.experiments.rows import Columns, Row, Value
 from spmopt.experiments.store import read_table
@@ -49,7 +50,8 @@ def stored_sweep(path: Path) -> StoredSweep:
     about, table = read_table(path)
     if about is None:
         raise InputError(f"{path}: is no sweep's file; name one that 'spmopt sweep -o' wrote")
-    names, *lines = list(csv.reader(StringIO(table))) or [[]]
+    with guarded(str(path)):
+        names, *lines = list(csv.reader(StringIO(table))) or [[]]
     columns, extra = _columns(path, names)
     rows = tuple(_row(path, columns, line, at) for at, line in enumerate(lines, start=3))
     if about.get("version") == 1:

@@ -26,6 +26,7 @@ from configparser import (
 from dataclasses import dataclass
 from pathlib import Path
 
+from spmopt.core.border import read_text
 from spmopt.core.errors import InputError
 from spmopt.core.machine import SystolicArray
 from spmopt.tiles.layer import Layer
@@ -55,7 +56,7 @@ def read_topology(path: Path, batch: int = 1) -> tuple[Layer, ...]:
     InputError
         The file cannot be read, or a line of it cannot be used.
     """
-    return parse_topology(read_text(path, "a SCALE-Sim topology"), str(path), batch)
+    return parse_topology(read_text(path, advice="name a SCALE-Sim topology"), str(path), batch)
 
 
 def parse_topology(text: str, where: str = "topology", batch: int = 1) -> tuple[Layer, ...]:
@@ -202,7 +203,7 @@ def read_config(path: Path) -> Config:
     InputError
         The file cannot be read, a line of it cannot be used, or a setting is missing.
     """
-    return parse_config(read_text(path, "a SCALE-Sim .cfg"), str(path))
+    return parse_config(read_text(path, advice="name a SCALE-Sim .cfg"), str(path))
 
 
 def parse_config(text: str, where: str = "cfg") -> Config:
@@ -268,22 +269,6 @@ def _settings(text: str, where: str) -> ConfigParser:
 
 
 _WHOLE = re.compile(r"[0-9]{1,15}")
-
-
-def read_text(path: Path, what: str) -> str:
-    """Read text of a file, without a byte order mark; ``what`` says in errors what to name.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not text.
-    """
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); name {what}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text file; name {what}") from None
 
 
 def positive(text: str, what: str) -> int:

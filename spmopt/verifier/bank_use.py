@@ -16,6 +16,7 @@ from math import ceil
 
 import numpy as np
 
+from spmopt.core.machine import Bank
 from spmopt.core.schedule import Command
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Ints
@@ -47,20 +48,20 @@ def bank_use(view: ScheduleArrays) -> BankUse:
 
 
 def port_cycles(view: ScheduleArrays, use: BankUse) -> Ints:
-    """Return (n,) cycles that the busiest port needs for each step, rounded up; 0 without rates."""
+    """Return (n, banks) cycles that each port needs for a step, rounded up; 0 without rates."""
     machine = view.instance.machine
-    cycles = []
-    for read, write in zip(use.read, use.write, strict=True):
-        busy = Fraction(0)
-        for bank, out, into in zip(machine.banks, read, write, strict=True):
-            seconds = Fraction(0)
-            if bank.read_bytes_per_s is not None:
-                seconds += out / bank.read_bytes_per_s
-            if bank.write_bytes_per_s is not None:
-                seconds += into / bank.write_bytes_per_s
-            busy = max(busy, seconds)
-        cycles.append(ceil(busy * machine.clock_hz))
-    return np.array(cycles, np.int64)
+
+    def cycles(bank: Bank, read: Fraction, written: Fraction) -> int:
+        rates = (bank.read_bytes_per_s, bank.write_bytes_per_s)
+        amounts = zip((read, written), rates, strict=True)
+        seconds = sum((size / rate for size, rate in amounts if rate is not None), Fraction(0))
+        return ceil(seconds * machine.clock_hz)
+
+    found = [
+        [cycles(*each) for each in zip(machine.banks, read, written, strict=True)]
+        for read, written in zip(use.read, use.write, strict=True)
+    ]
+    return np.array(found, np.int64).reshape(-1, len(machine.banks))
 
 
 class _Count:

@@ -65,7 +65,7 @@ def durations(view: ScheduleArrays) -> Durations:
     banks = bank_use(view) if view.instance.machine.banks else None
     operation = line.compute_cycles
     if banks is not None:
-        operation = np.maximum(operation, port_cycles(view, banks))
+        operation = np.maximum(operation, port_cycles(view, banks).max(axis=1))
     before, after = total(view.command_phase == BEFORE), total(view.command_phase == AFTER)
     alone = before + operation + after
     if view.instance.machine.duplex:

@@ -27,7 +27,9 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(space: Path) -> spmopt.HardwareSearch:
-    return spmopt.tune(MLP, space, objectives=("time", "cost"), sampler="grid", trials=8)
+    return spmopt.tune(
+        MLP, space, objectives=("time", "cost"), sampler="grid", trials=8, time_limit=1.0
+    )
 
 
 def test_it_shows_what_the_command_line_shows(found: spmopt.HardwareSearch) -> None:

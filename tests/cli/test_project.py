@@ -49,7 +49,7 @@ def test_what_is_lowered_already_is_left_alone(run: Run) -> None:
     [
         ("tim-limit = 7", "no option called 'tim-limit'; did you mean time-limit?"),
         ("[solve]\njobs = 7", "no option called 'jobs'"),
-        ("x =", "cannot be read"),
+        ("x =", "not TOML"),
     ],
 )
 def test_mistakes_are_said_in_a_line(run: Run, text: str, said: str) -> None:

@@ -1,7 +1,11 @@
 """Kernels beside ONNX's reference, and gradients beside differences of the function itself."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Node
@@ -139,3 +143,39 @@ def test_a_kernel_of_ones_own() -> None:
     assert kernel(call)[0].tolist() == [2, 2]
     with pytest.raises(InputError, match="is taken"):
         register_kernel("Gelu", lambda call: [])
+
+
+@pytest.mark.parametrize("factors", [(2, 2), (3, 1), (4, 5)])
+@pytest.mark.parametrize(
+    ("how", "rounding"),
+    [
+        ("half_pixel", "round_prefer_floor"),
+        ("half_pixel", "round_prefer_ceil"),
+        ("asymmetric", "floor"),
+    ],
+)
+def test_enlarging_is_that_of_onnx(factors: tuple[int, int], how: str, rounding: str) -> None:
+    x = np.arange(12.0).reshape(1, 1, 3, 4)
+    shape = (1, 1, 3 * factors[0], 4 * factors[1])
+    asked: Attributes = {"coordinate_transformation_mode": how, "nearest_mode": rounding}
+    given: dict[str, Any] = {"mode": "nearest", **asked}
+    model = helper.make_node("Resize", ["x", "", "", "shape"], ["y"], **given)
+    expected: Any = ReferenceEvaluator(model).run(
+        None, {"x": x, "shape": np.array(shape, np.int64)}
+    )
+    call = Call(operator="Resize", attributes=asked, inputs=[x], shapes=(shape,))
+    kernel = kernel_of(node("Resize", asked))
+    assert kernel is not None
+    (found,) = kernel(call)
+    assert np.array_equal(found, expected[0])
+
+
+@pytest.mark.parametrize(
+    "asked", [{"mode": "linear"}, {"coordinate_transformation_mode": "asymmetric"}]
+)
+def test_what_resize_cannot_compute_is_said(asked: Attributes) -> None:
+    kernel = kernel_of(node("Resize", asked))
+    assert kernel is not None
+    x: Array = np.zeros((1, 1, 3, 3))
+    with pytest.raises(NotImplementedError, match="by whole factors"):
+        kernel(Call(operator="Resize", attributes=asked, inputs=[x], shapes=((1, 1, 6, 6),)))

@@ -85,10 +85,10 @@ def test_by_hand() -> None:
     instance = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
     worth = ShadowPrices.of(instance, priced(instance))
     assert float(worth.bound) == pytest.approx(12, rel=ROUNDING)
-    assert float(worth.per_spm_byte) == pytest.approx(1, rel=ROUNDING)
+    assert float(worth.spm.per_byte) == pytest.approx(1, rel=ROUNDING)
     # 12 bytes at b bytes a cycle take 12 / b: the slope at 1 is 12.
     assert float(worth.per_byte_per_s) == pytest.approx(12, rel=ROUNDING)
-    assert worth.spm_price.sum() == pytest.approx(1, rel=ROUNDING)
+    assert worth.spm.price.sum() == pytest.approx(1, rel=ROUNDING)
     assert worth.channel_price == pytest.approx([1, 1], rel=ROUNDING)
 
 
@@ -119,7 +119,7 @@ def test_what_computes_all_the_time_gains_nothing() -> None:
     instance = tiny({"a": (8, "in")}, [Op(reads="a", cycles=20), Op(reads="a", cycles=20)], spm=4)
     worth = ShadowPrices.of(instance, priced(instance))
     assert float(worth.bound) == pytest.approx(40, rel=ROUNDING)
-    slopes = float(worth.per_spm_byte), float(worth.per_byte_per_s)
+    slopes = float(worth.spm.per_byte), float(worth.per_byte_per_s)
     assert slopes == pytest.approx((0, 0), abs=1e-5)
     assert worth.channel_price == pytest.approx([0, 0], abs=1e-6)
 
@@ -129,7 +129,7 @@ def test_the_line_along_the_capacity_is_what_the_prices_prove() -> None:
     for instance, worth in priced_cases() + traffic:
         assert worth.bound == bound(instance, worth.certificate)
         for pages in (1, 7):
-            line = worth.bound - pages * instance.machine.page_bytes * worth.per_spm_byte
+            line = worth.bound - pages * instance.machine.page_bytes * worth.spm.per_byte
             assert bound(with_pages(instance, pages), worth.certificate) == line
 
 
@@ -142,10 +142,10 @@ def test_prices_at_starts_count_on_the_line_along_the_capacity() -> None:
         both = replace(proof, objective=steps, spm=proof.spm - half, spm_at_start=half)
         found = ShadowPrices.of(instance, both)
         assert found.bound == bound(instance, both)
-        line = found.bound - instance.machine.page_bytes * found.per_spm_byte
+        line = found.bound - instance.machine.page_bytes * found.spm.per_byte
         assert bound(with_pages(instance, 1), both) == line
-        assert found.spm_price == pytest.approx(worth.spm_price)
-        assert sum(stretch.per_byte for stretch in found.stretches()) <= found.per_spm_byte
+        assert found.spm.price == pytest.approx(worth.spm.price)
+        assert sum(stretch.per_byte for stretch in found.spm.stretches()) <= found.spm.per_byte
         at_starts = at_starts or bool(half.any())
     assert at_starts
 
@@ -158,12 +158,12 @@ def test_no_better_bound_is_below_the_line_and_next_to_it_is_the_best() -> None:
         before = None
         for pages in (1, 3):
             new = best(with_pages(instance, pages))
-            assert float(new) >= float(worth.bound - pages * page * worth.per_spm_byte) - slack
+            assert float(new) >= float(worth.bound - pages * page * worth.spm.per_byte) - slack
             gain = float(worth.bound - new) / (pages * page)
             # Convex in the capacity: what a page gains on average falls with their number.
             assert before is None or gain <= before + slack
             before = gain
-        steep += float(worth.per_spm_byte) * page > slack
+        steep += float(worth.spm.per_byte) * page > slack
     assert steep >= 5
 
 
@@ -173,7 +173,7 @@ def test_left_and_right_slopes_enclose_the_price() -> None:
         slack = float(worth.bound) * 1e-5 + 1e-9
         right = float(worth.bound - best(with_pages(instance, 1)))
         left = float(best(with_pages(instance, -1)) - worth.bound)
-        assert right - slack <= float(worth.per_spm_byte) * page <= left + slack
+        assert right - slack <= float(worth.spm.per_byte) * page <= left + slack
 
 
 def test_bandwidth_by_a_little_more_and_less() -> None:
@@ -210,7 +210,7 @@ def test_without_a_price_of_time_bandwidth_is_worth_nothing() -> None:
         worth = ShadowPrices.of(instance, priced(instance, TRAFFIC))
         assert worth.per_byte_per_s == 0
         assert not worth.channel_price.any()
-        assert worth.per_spm_byte >= 0
+        assert worth.spm.per_byte >= 0
 
 
 def test_energy_with_leakage_is_bounded_at_more_bandwidth() -> None:
@@ -254,7 +254,7 @@ def test_stretches_are_where_the_scratchpad_has_a_price() -> None:
         objective=MAKESPAN, bits=1, spm=np.array([0, 1, 2, 0, 0, 4]), dram_in=zero, dram_out=zero
     )
     worth = ShadowPrices.of(instance, certificate)
-    found = [(s.begin, s.end, s.per_byte) for s in worth.stretches()]
+    found = [(s.begin, s.end, s.per_byte) for s in worth.spm.stretches()]
     assert found == [(5, 6, 2), (1, 3, Fraction(3, 2))]
-    assert worth.per_spm_byte == Fraction(7, 2)
-    assert worth.spm_price.tolist() == [0, 0.5, 1, 0, 0, 2]
+    assert worth.spm.per_byte == Fraction(7, 2)
+    assert worth.spm.price.tolist() == [0, 0.5, 1, 0, 0, 2]

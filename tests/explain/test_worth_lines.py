@@ -38,8 +38,8 @@ def said(prices: list[float], **machine: Any) -> list[str]:
 def test_what_a_solver_leaves_is_no_price() -> None:
     noise = [1e-6, 0.5, 3e-6, 0.25, 0.25, 1e-7]
     _, found = worth(noise)
-    assert found.counted.tolist() == [False, True, False, True, True, False]
-    assert [(s.begin, s.end, s.per_byte) for s in found.stretches()] == [
+    assert found.spm.counted.tolist() == [False, True, False, True, True, False]
+    assert [(s.begin, s.end, s.per_byte) for s in found.spm.stretches()] == [
         (1, 2, Fraction(1, 2)),
         (3, 5, Fraction(1, 2)),
     ]
@@ -48,12 +48,12 @@ def test_what_a_solver_leaves_is_no_price() -> None:
 
 def test_equal_prices_count_together() -> None:
     _, found = worth([1e-4] * 2000)
-    assert found.counted.all()
+    assert found.spm.counted.all()
 
 
 def test_where_all_is_noise_nothing_has_a_price() -> None:
     _, found = worth([1e-8, 0, 2e-9])
-    assert found.stretches() == []
+    assert found.spm.stretches() == []
     lines = said([1e-8, 0, 2e-9])
     assert "more saves nothing: no step has a price" in lines[1]
     assert not any("price by step" in line for line in lines)
@@ -67,7 +67,7 @@ def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> N
     instance, found = worth([1, 0], page_bytes=4)
     least = replace(found, bound=Fraction(3))
     lines = plain_text(prices_parts(instance.machine, least)).splitlines()
-    assert found.per_spm_byte == 1
+    assert found.spm.per_byte == 1
     assert lines[1].startswith("SPM        each extra 4 B saves at most 3 s; ")
 
 

@@ -69,7 +69,7 @@ def test_local_functions_that_grow_beyond_measure(tmp_path: Path) -> None:
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         check=False,
     )
-    assert "over 200000 nodes once its local functions are written out" in child.stderr
+    assert "over 20000 nodes once its local functions are written out" in child.stderr
     _fails(saved(tmp_path, _doubling(2, "F0")), "a local function calls itself")
 
 

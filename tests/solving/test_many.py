@@ -12,7 +12,7 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
-from spmopt.solving import compare, runner, solve
+from spmopt.solving import checked_calls, compare, solve
 from tests.solving.fakes import bounds_only, install
 from tests.strategies import random_instance
 
@@ -22,8 +22,8 @@ ASKED = Request(objective=MAKESPAN, time_limit_s=8.0)
 
 @pytest.fixture(autouse=True)
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_MANY", 0)
-    monkeypatch.setattr(runner, "_FINISH_S", 2.0 / len(INSTANCE.operations))
+    monkeypatch.setattr(checked_calls, "_MANY", 0)
+    monkeypatch.setattr(checked_calls, "_FINISH_S", 2.0 / len(INSTANCE.operations))
 
 
 def its_start(instance: Instance, request: Request) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
 
@@ -9,18 +10,19 @@ import numpy as np
 import pytest
 
 import spmopt
+from formulations.solver import apart
+from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.order import dependences, reordered
 from spmopt.core.scheduler import Request
-from spmopt.schedulers.registry import find
-from spmopt.solving import compare
-from spmopt.solving.named_orders import _judges
+from spmopt.solving import at_once, compare
+from spmopt.solving.at_once import Case, schedule_all
 from spmopt.solving.order_moves import Move, OrderMoves, _carried, _Judge
 from spmopt.solving.orders import searched
 from spmopt.solving.records import Run
-from spmopt.solving.runner import ScheduleRunner
 from spmopt.verifier import bound, verify
+from tests.instances import golden
 from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
 from tests.strategies import random_instance
@@ -31,8 +33,8 @@ def value(run: Run) -> Fraction | None:
     return None if run.legal is None else run.legal.value
 
 
-def page(instance: Instance, request: Request) -> Run:
-    return ScheduleRunner(instance, request).alone(find("page"))
+def page(cases: Sequence[Case]) -> list[Run | None]:
+    return schedule_all("page", cases, threads=1)
 
 
 def moves_of(instance: Instance, work: float = 1e6) -> OrderMoves:
@@ -106,16 +108,48 @@ def compared_with_bounds(seed: int) -> int:
 
 
 def test_the_better_branch_first() -> None:
-    found = searched(branches(), _judges(), Request(time_limit_s=10), work=100.0)
+    found = searched(branches(), Request(time_limit_s=10), work=100.0)
     assert found is not None
     assert found.order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     search = moves_of(branches())
-    start = search.tried(np.arange(4))
+    (start,) = search.tried([np.arange(4)])
     assert start is not None
     best = search.improved(start)
     assert best.value < start.value
     assert best.order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     assert moves_of(branches(), work=0.0).improved(start) is start
+
+
+def test_orders_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_once, "_WORTH", 0)
+    instance = golden.instance("residual")
+    found = [
+        searched(instance, Request(time_limit_s=600, threads=threads), work=200.0)
+        for threads in (1, 2)
+    ]
+    assert all(each is not None and each.run.legal is not None for each in found)
+    one, two = ([*each.order.tolist(), each.value] for each in found if each is not None)
+    assert one == two
+
+
+def test_a_process_that_dies_leaves_out_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(function: str, name: str, instance: Instance, *rest: object, **given: object) -> Run:
+        if instance.operations[0].name != branches().operations[0].name:
+            raise SpmoptError("the process ended by itself")
+        return at_once.scheduled(name, instance, Request(time_limit_s=5))
+
+    monkeypatch.setattr(at_once, "_WORTH", 0)
+    monkeypatch.setattr(apart, "call", dies)
+    found = searched(branches(), Request(time_limit_s=10, threads=2), work=100.0)
+    assert found is not None
+    assert found.order.tolist()[0] == 0
+    monkeypatch.setattr(apart, "call", illegal)
+    with pytest.raises(ScheduleError, match="not legal"):
+        searched(branches(), Request(time_limit_s=10, threads=2), work=100.0)
+
+
+def illegal(*_: object, **given: object) -> Run:
+    raise ScheduleError("scheduler page: not legal: R1")
 
 
 @pytest.mark.parametrize("name", ["squeezenet", "bert-tiny"])

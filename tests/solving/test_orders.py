@@ -23,7 +23,7 @@ from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.policies.belady import distance
 from spmopt.policies.residency.ranked import keep_by_rank
 from spmopt.reporting.comparison import compare_view
-from spmopt.solving import compare, runner, solve
+from spmopt.solving import checked_calls, compare, solve
 from spmopt.verifier import bound
 from tests.solving.fakes import Answer, bounds_only, free, install
 from tests.strategies import random_instance
@@ -117,7 +117,7 @@ def test_a_certificate_of_the_schedulers_own_is_taken(monkeypatch: pytest.Monkey
 
 def test_an_untrue_bound_of_another_order_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, lru=in_order(DEEP), fluid=bounds_only)
-    monkeypatch.setattr(runner, "bound", lambda instance, certificate, holds_for: Fraction(10**30))
+    monkeypatch.setattr(checked_calls, "bound", lambda *_: Fraction(10**30))
     with pytest.raises(ScheduleError, match="one of them is wrong"):
         solve(branches(), "lru", Request())
 

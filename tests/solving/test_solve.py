@@ -8,13 +8,20 @@ from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.operation import STATIONARY
-from spmopt.core.result import LARGEST_TOLERANCE, WHOLE_TENSORS, ClassBound, Outcome, Status
+from spmopt.core.result import (
+    EVERY_SCHEDULE,
+    LARGEST_TOLERANCE,
+    WHOLE_TENSORS,
+    ClassBound,
+    Outcome,
+    Status,
+)
 from spmopt.core.schedule import Residency, Stores
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import SCHEDULERS, find
-from spmopt.solving import compare, runner, solve
+from spmopt.solving import checked_calls, compare, solve
 from spmopt.verifier import bound, verify
 from tests.solving.fakes import Answer, bounds_only, exact, free, install, keeps_start
 from tests.strategies import random_instance
@@ -152,9 +159,27 @@ def test_illegal_schedule_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
         solve(INSTANCE, "page", Request())
 
 
+@pytest.mark.parametrize("worse", [False, True])
+def test_untrue_bound_by_enumeration_never_leaves(
+    monkeypatch: pytest.MonkeyPatch, worse: bool
+) -> None:
+    """Whether its own schedule is below it, or that of a policy that it starts from."""
+
+    def page(instance: Instance, request: Request) -> Outcome:
+        known = ClassBound(value=1e30, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
+        outcome = stream(instance, request) if worse else keeps_start(instance, request)
+        return replace(outcome, class_bound=known)
+
+    install(monkeypatch, page=page)
+    with pytest.raises(
+        ScheduleError, match=r"bound 1e\+30 of an enumeration is above the schedule"
+    ):
+        solve(INSTANCE, "page", Request())
+
+
 def test_untrue_bound_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, page=keeps_start)
-    monkeypatch.setattr(runner, "bound", lambda *_: Fraction(10**30))
+    monkeypatch.setattr(checked_calls, "bound", lambda *_: Fraction(10**30))
     with pytest.raises(ScheduleError, match=r"bound 1e\+30 is above the schedule of"):
         solve(INSTANCE, "page", Request())
 

@@ -24,6 +24,8 @@ POINT = 16
 """Binary digits of prices behind the point."""
 NEVER = 2**59
 """More than any cost, at that scale; two of them still fit 64 bits."""
+_DEAREST = 2.0**38
+"""Most that a page or a toll costs: sums over 12 steps and 16 pages still fit 64 bits."""
 _LENGTH = 1.0
 """Of the first steps, in the distance that there would be to the best schedule's cost."""
 _PATIENCE = 10
@@ -259,7 +261,10 @@ class Ascent:
         for _ in range(count):
             if self.best.bound > (most - 1) << POINT or length < 1e-3:
                 break
-            self._move(usage(costs), length * (goal - costs.bound) / (1 << POINT))
+            slope = usage(costs)
+            if not self._squared(slope):
+                break  # no prices are better
+            self._move(slope, length * (goal - costs.bound) / (1 << POINT))
             costs = CostsToGo(self.facts, self._legal())
             idle += 1
             if costs.bound > self.best.bound:
@@ -273,7 +278,7 @@ class Ascent:
         return list(self._at), list(self._tolls)
 
     def _move(self, slope: Usage, hope: float) -> None:
-        step = hope / max(self._squared(slope), 1e-300)
+        step = hope / self._squared(slope)
         slopes = (slope.page, slope.into, slope.out)
         scales = (self._page, self._cycle, self._cycle)
         for row, (each, scale) in enumerate(zip(slopes, scales, strict=True)):
@@ -295,13 +300,15 @@ class Ascent:
 
     def _clamp(self) -> None:
         page, into, out = self._at
+        page = np.clip(page, 0.0, _DEAREST)
+        self._tolls = [np.clip(each, -_DEAREST, _DEAREST) for each in self._tolls]
         into, out = np.maximum(into, 0.0), np.maximum(out, 0.0)
         if not self.facts.layout.duplex:
             into = np.minimum(into, self._cycle)
-            self._at = [np.maximum(page, 0.0), into, into]
+            self._at = [page, into, into]
             return
         most = np.maximum((into + out) / max(self._cycle, 1e-300), 1.0)
-        self._at = [np.maximum(page, 0.0), into / most, out / most]
+        self._at = [page, into / most, out / most]
 
     def _legal(self) -> StatePrices:
         """Return the prices in whole units; what is divided is rounded down."""

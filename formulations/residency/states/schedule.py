@@ -10,7 +10,8 @@ import numpy as np
 
 from formulations.residency.states.facts import Facts, facts
 from formulations.residency.states.prices import POINT, Ascent
-from formulations.residency.states.search import Effort, StateSearch, TooLargeError
+from formulations.residency.states.search import StateSearch
+from formulations.residency.states.work import Effort, TooLargeError
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
@@ -27,8 +28,9 @@ STEPS, TENSORS, PAGES = 12, 24, 16
 CLIMB = 80
 """Steps on the prices before each search."""
 BEAMS = tuple(Effort(moves=10**7, states=states) for states in (30, 300, 2000))
-PARTS = (1, 8, 64, 512, 4096)
-MOVES = 7_000_000
+FINER = 8
+"""Times as many parts, where stores share too much."""
+MOVES = 10_000_000
 """That exhaustive searches look at in all: some seconds."""
 
 
@@ -107,28 +109,35 @@ class _Proof:
             # The better the schedule known, the better the steps.
             best = self.ascent.climb(self.below, CLIMB)
             self.prove(-(-best.bound >> POINT))
-            if self._closed or self._late() or self._search(effort) is None:
+            if self._closed or self._late():
                 break
-        moves: int | None = MOVES
-        for parts in PARTS:
-            if self._closed or self._late() or moves is None:
+            self._search(effort)
+        parts, moves = [1] * len(self.facts.steps), MOVES
+        while not (self._closed or self._late()):
+            search = self._search(Effort(moves=moves, parts=tuple(parts)))
+            if search is None:
                 break
-            looked_at = self._search(Effort(moves=moves, parts=parts))
-            moves = None if looked_at is None else moves - looked_at
+            moves -= search.work.moves
+            rough = search.rough()
+            for step in rough:
+                parts[step] *= FINER
+            if not rough:
+                break
         return Enumerated(plan=self.plan, value=self.value, bound=min(self.bound, self.value))
 
-    def _search(self, effort: Effort) -> int | None:
-        """Take what a search finds and proves; return the moves looked at, None of too many."""
+    def _search(self, effort: Effort) -> StateSearch | None:
+        """Take what a search finds and proves; return it if it came to an end with a plan."""
         search = StateSearch(self.ascent.best, self.below, effort, self._late)
         try:
             found = search.run()
         except TooLargeError:
             return None
-        if search.exhaustive:
+        if search.work.exhaustive:
             self.prove(self.below if found is None else int(found.cost[0]))
-        if found is not None:
-            self.offer(search)
-        return search.moves
+        if found is None:
+            return None
+        self.offer(search)
+        return search
 
     @property
     def _closed(self) -> bool:

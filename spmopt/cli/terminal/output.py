@@ -15,6 +15,7 @@ from rich.console import Console
 
 from spmopt.cli.codes import Code
 from spmopt.cli.terminal.streams import discard, escaped
+from spmopt.core.border import shortened
 from spmopt.reporting.tables import visible
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def print_warning(message: str) -> None:
 def print_message(message: str) -> None:
     """Print a message about what is going on, if that can be."""
     try:
-        messages().print(visible(message), markup=False, highlight=False, soft_wrap=True)
+        messages().print(shortened(visible(message)), markup=False, highlight=False, soft_wrap=True)
     except OSError:
         discard(sys.stderr)
 

@@ -121,10 +121,29 @@ def _spread(call: Call) -> Sequence[Array]:
     return [np.broadcast_to(kept / count if count != 1 else kept, shape)]
 
 
+_NEAREST = {
+    ("nearest", "half_pixel", "round_prefer_floor"),
+    ("nearest", "half_pixel", "round_prefer_ceil"),
+    ("nearest", "asymmetric", "floor"),
+}
+"""Ways of ONNX's Resize that by whole factors repeat each element: half a pixel is never between
+two."""
+
+
 def _nearest(call: Call, small: tuple[int, ...], large: tuple[int, ...]) -> list[Array]:
     """Return the place of the source of each element, along each axis, of enlarging nearest."""
-    plain = set(call.attributes) <= {"shape"}
-    if not plain or any(big % size for size, big in zip(small, large, strict=True)):
+    asked = call.attributes
+    how = (
+        asked.get("mode", "nearest"),
+        asked.get("coordinate_transformation_mode", "half_pixel"),
+        asked.get("nearest_mode", "round_prefer_floor"),
+    )
+    known = {"shape", "mode", "coordinate_transformation_mode", "nearest_mode"}
+    if (
+        not set(asked) <= known
+        or how not in _NEAREST
+        or any(big % size for size, big in zip(small, large, strict=True))
+    ):
         raise NotImplementedError("only enlarging by whole factors, by the nearest element")
     return [np.arange(big) * size // big for size, big in zip(small, large, strict=True)]
 

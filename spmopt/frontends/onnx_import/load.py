@@ -6,9 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import onnx
-from google.protobuf.message import DecodeError
-
 from spmopt.core.errors import InputError, MissingRuleError
 from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import.deduce import Facts, Written, deduce
@@ -16,7 +13,7 @@ from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.emit import Emitter
 from spmopt.frontends.onnx_import.evaluation import missed_in_training, refuse_training
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
-from spmopt.frontends.onnx_import.modelfile import read_model
+from spmopt.frontends.onnx_import.modelfile import OF_LIBRARIES, read_model
 from spmopt.frontends.onnx_import.network import (
     ModelParts,
     input_facts,
@@ -26,11 +23,6 @@ from spmopt.frontends.onnx_import.network import (
 from spmopt.frontends.onnx_import.sequences import SEQUENCES
 from spmopt.frontends.onnx_import.unrolling import CONTROL
 
-_OF_LIBRARIES = (
-    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError),
-    *(onnx.checker.ValidationError, onnx.shape_inference.InferenceError, DecodeError),
-)
-"""What onnx, numpy and protocol buffers raise of contents that nobody foresaw."""
 _EXPANDED = {**CONTROL, **SEQUENCES}
 """What the walk over nodes takes apart, by operator."""
 
@@ -84,7 +76,7 @@ def load_onnx(
         raise MissingRuleError(f"{path}: {_line(error)}", paste=error.paste) from error
     except InputError as error:
         raise InputError(f"{path}: {_line(error)}") from error
-    except _OF_LIBRARIES as error:
+    except OF_LIBRARIES as error:
         raise InputError(
             f"{path}: damaged, or unlike any known file ({type(error).__name__}: {_line(error)}); "
             "export it again, or report it"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import onnx
 from google.protobuf.message import DecodeError
 from onnx import inliner
 
+from spmopt.core.border import exists, is_file, is_folder, shortened
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.topology import subgraphs
 from spmopt.frontends.onnx_import.wire import MOST_KEPT, without_weights
@@ -16,6 +18,15 @@ from spmopt.graph.operators import SPECS
 
 NODES = 200_000
 """Most nodes of a model, local functions and loops written out: they take about 2 GB."""
+EXPANDED_NODES, _TIMES = 20_000, 20
+"""What functions may come to, more only in a file that has so many nodes itself."""
+EXPANDED_BYTES = 1 << 26
+"""Of nodes written out; the inliner and protocol buffers hold them several times."""
+OF_LIBRARIES = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError),
+    *(onnx.checker.ValidationError, onnx.shape_inference.InferenceError, DecodeError),
+)
+"""What onnx, numpy and protocol buffers raise of contents that nobody foresaw."""
 
 
 def read_model(path: str | Path) -> onnx.ModelProto:
@@ -27,8 +38,8 @@ def read_model(path: str | Path) -> onnx.ModelProto:
         No such file, not ONNX, cut short, without nodes, or too large.
     """
     file = Path(path)
-    if not file.is_file():
-        what = "is no regular file" if file.exists() and not file.is_dir() else "no such file"
+    if not is_file(file):
+        what = "is no regular file" if exists(file) and not is_folder(file) else "no such file"
         raise InputError(f"{file}: {what}; give an ONNX file or the name of a network")
     model = onnx.ModelProto()
     try:
@@ -59,26 +70,44 @@ def _inlined(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
     One that a user gave a rule stays an operator.
     """
     try:
-        count = _count(model.graph.node, _Functions(model))
+        written = _size(model.graph.node, _Functions(model))
     except RecursionError:
         raise InputError(f"{file}: a local function calls itself; the file is damaged") from None
-    if count > NODES:
+    own = sum(len(each.node) for each in (model.graph, *model.functions))
+    most = min(NODES, max(EXPANDED_NODES, _TIMES * own)) if model.functions else NODES
+    if written.nodes > most:
         raise InputError(
-            f"{file}: over {NODES} nodes once its local functions are written out; "
+            f"{file}: over {most} nodes once its local functions are written out; "
             "export a part of the model"
         )
     if not model.functions:
         return model
+    if written.bytes > EXPANDED_BYTES:
+        raise InputError(
+            f"{file}: over {EXPANDED_BYTES >> 20} MiB once its local functions are written out; "
+            "leave out long texts and attributes"
+        )
     try:
         kept = [(each.domain, each.name) for each in model.functions if _has_rule(each)]
         return inliner.inline_selected_functions(model, kept, exclude=True)
-    except (RuntimeError, ValueError, DecodeError) as error:
-        reason = " ".join(str(error).split())
+    except (*OF_LIBRARIES, MemoryError) as error:
+        reason = shortened(" ".join(str(error).split()))
         raise InputError(f"{file}: its local functions cannot be written out ({reason})") from None
 
 
 def _has_rule(function: onnx.FunctionProto) -> bool:
     return f"{function.domain}.{function.name}" in SPECS.added
+
+
+class _Written(NamedTuple):
+    """What nodes come to when local functions are written out.
+
+    ``passed`` counts the attributes that they take from the caller.
+    """
+
+    nodes: int = 0
+    bytes: int = 0
+    passed: int = 0
 
 
 class _Functions:
@@ -88,27 +117,33 @@ class _Functions:
         self._nodes = {
             (each.domain, each.name): each.node for each in model.functions if not _has_rule(each)
         }
-        self._sizes: dict[tuple[str, str], int | None] = {}
+        self._sizes: dict[tuple[str, str], _Written | None] = {}
 
-    def size(self, node: onnx.NodeProto) -> int:
-        """Return how many nodes a node stands for; RecursionError where that is without end."""
-        name = (node.domain, node.op_type)
+    def size(self, node: onnx.NodeProto) -> _Written:
+        """Return what a node stands for; RecursionError where that is without end."""
+        name, own = (node.domain, node.op_type), node.ByteSize()
+        passed = sum(bool(each.ref_attr_name) for each in node.attribute)
         if name not in self._nodes:
-            return 1
+            return _Written(1, own, passed)
         if name not in self._sizes:
             self._sizes[name] = None
-            self._sizes[name] = _count(self._nodes[name], self)
+            self._sizes[name] = _size(self._nodes[name], self)
         found = self._sizes[name]
         if found is None:
             raise RecursionError
-        return found
+        return _Written(
+            found.nodes, found.bytes + found.passed * own, passed * max(1, found.passed)
+        )
 
 
-def _count(nodes: Iterable[onnx.NodeProto], functions: _Functions) -> int:
-    return sum(
-        functions.size(node) + sum(_count(graph.node, functions) for graph in subgraphs(node))
-        for node in nodes
-    )
+def _size(nodes: Iterable[onnx.NodeProto], functions: _Functions) -> _Written:
+    count = size = passed = 0
+    for node in nodes:
+        inner = (_size(graph.node, functions) for graph in subgraphs(node))
+        for part in (functions.size(node), *inner):
+            count, size = count + part.nodes, size + part.bytes
+            passed += part.passed
+    return _Written(count, size, passed)
 
 
 def _texts(graph: onnx.GraphProto) -> Iterator[str]:

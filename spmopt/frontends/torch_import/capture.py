@@ -17,6 +17,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from spmopt.core.border import exists, is_file, is_folder
 from spmopt.core.errors import InputError
 from spmopt.core.instance import TensorKind
 from spmopt.frontends.torch_import.archive import require_harmless, tensors_only
@@ -47,8 +48,8 @@ def read_program(path: str | Path) -> ExportedProgram:
         There is no such file, torch does not read it, or it would run code.
     """
     file = Path(path)
-    if not file.is_file():
-        what = "is no regular file" if file.exists() and not file.is_dir() else "no such file"
+    if not is_file(file):
+        what = "is no regular file" if exists(file) and not is_folder(file) else "no such file"
         raise InputError(f"{what}; give a program that torch.export.save wrote")
     if not zipfile.is_zipfile(file):
         raise InputError(

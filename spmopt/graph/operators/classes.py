@@ -56,9 +56,9 @@ def filled_in(table: Mapping[str, Any], where: str) -> dict[str, Any]:
     InputError
         There is no such class, or a key belongs to another one.
     """
-    name = table["class"]
+    name = str(table["class"])
     if name not in CLASSES:
-        raise unknown(f"class of {where}", str(name), CLASSES)
+        raise unknown(f"class of {where}", name, CLASSES)
     own = {key: value for key, value in table.items() if key != "class"}
     if name == "product":
         if "equation" not in own:

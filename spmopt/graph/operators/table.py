@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources.abc import Traversable
 from math import prod
 from typing import Any, TypeVar
 
+from spmopt.core.border import read_toml
 from spmopt.core.elements import ELEMENT_TYPES, element_type, sum_type
 from spmopt.core.errors import InputError, unknown
 from spmopt.graph.operators.attributes import text
@@ -86,12 +86,7 @@ def read_tables(source: Traversable) -> dict[str, object]:
     InputError
         It cannot be read.
     """
-    try:
-        return tomllib.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"operators {source}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"operators {source}: not TOML: {error}") from None
+    return read_toml(source, f"operators {source}")
 
 
 def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:

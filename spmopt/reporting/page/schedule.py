@@ -8,6 +8,7 @@ from spmopt.core.errors import InputError
 from spmopt.reporting.contrast import contrast_record
 from spmopt.reporting.page.shell import Json, html
 from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
+from spmopt.reporting.reasons import reasons
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.reporting.schedule_view.view import headings
 
@@ -68,7 +69,7 @@ def page_of(pictures: Sequence[ScheduleView]) -> str:
     if len(pictures) != 2:
         return page(", ".join(str(record["title"]) for record in records), records)
     first, second = pictures
-    contrast = contrast_record(first, second)
+    contrast = contrast_record(first, second) | {"reasons": reasons(first, second)}
     return page(f"{first.instance.name}, {'; '.join(headings(pictures))}", records, contrast)
 
 

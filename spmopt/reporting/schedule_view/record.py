@@ -198,7 +198,7 @@ def _roofline(picture: ScheduleView) -> Json:
 def _prices(picture: ScheduleView) -> Json:
     prices, (_, unit) = picture.prices, picture.in_unit(Fraction(0))
     slopes = {
-        "per_mb": None if prices is None else picture.in_unit(prices.per_spm_byte * MB)[0],
+        "per_mb": None if prices is None else picture.in_unit(prices.spm.per_byte * MB)[0],
         "per_gbps": None if prices is None else picture.in_unit(prices.per_byte_per_s * GB)[0],
     }
     return {**slopes, "unit": unit, "little": picture.little_bytes}

@@ -42,7 +42,7 @@ class Times:
         When the engine begins; when the operation is done, its streams included.
     stall_by_cause : (causes, n)
         ``duration`` less the computation, by what it waits for. Of the replay: what the channel
-        does meanwhile (duplex: both, so that the sum may be more).
+        does meanwhile (duplex: both, so that the sum may be more; so it may with ports of banks).
     command_start, command_end : (k,)
         Of each command, in the order of the schedule.
     command_stall : (k,)
@@ -117,6 +117,7 @@ def replay_times(figures: StepFigures, run: Replay) -> Times:
     )
     by_cause = np.zeros((len(Cause), start.size), np.int64)
     np.add.at(by_cause, (figures.stalls.cause[command], step), waiting)
+    by_cause[Cause.PORT] = figures.operation_cycles - figures.compute_cycles
     return Times(
         timing="replay",
         cycles=run.cycles,

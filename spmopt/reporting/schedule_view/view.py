@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis import Analysis
-from spmopt.analysis.shadow_prices import ShadowPrices
+from spmopt.analysis.shadow_prices import ShadowPrices, SpacePrices
 from spmopt.analysis.steps import Reals
 from spmopt.audit import Audit, audit
 from spmopt.core.errors import InputError, ScheduleError, unknown
@@ -108,7 +108,7 @@ class ScheduleView:
         Raises
         ------
         InputError
-            There is no schedule, it waits for ports of banks, or ``timing`` is none of
+            There is no schedule, or ``timing`` is none of
             :data:`~spmopt.reporting.schedule_view.times.TIMINGS`.
         ScheduleError
             The schedule is not legal, or something is claimed of it that is not true.
@@ -121,18 +121,11 @@ class ScheduleView:
                 f"{instance.name}, {result.scheduler}: holds no schedule ({result.status}); "
                 "name a result that has one"
             )
-        if any(bank.has_rates for bank in instance.machine.banks):
-            raise InputError(
-                f"{instance.name}: waits for ports of banks, which views do not show; give banks "
-                "without ports, as --bank 2MB:nvsim-sram"
-            )
         checked, totals, run = _verified(instance, result)
         analysis = Analysis.of(instance, result.schedule)
         figures, view = analysis.steps, analysis.steps.view
         times = replay_times(figures, run) if timing == "replay" else step_times(figures)
-        prices = None  # banks have prices of their own
-        if not instance.machine.banks:
-            prices = ShadowPrices.of_result(instance, result, checked.bound)
+        prices = ShadowPrices.of_result(instance, result, checked.bound)
         return cls(
             instance=instance,
             result=replace(result, verified=True),
@@ -159,13 +152,28 @@ class ScheduleView:
 
     @property
     def price(self) -> Reals | None:
-        """(n,) What a megabyte more in each step saves at first, in units of :meth:`in_unit`."""
-        if self.prices is None:
+        """(n,) What a megabyte more in each step saves at first, in units of :meth:`in_unit`.
+
+        Nothing with banks, which have prices of their own.
+        """
+        if self.prices is None or self.prices.banks:
             return None
-        price = np.where(self.prices.counted, self.prices.spm_price, 0.0)
+        return self.per_megabyte(self.prices.spm)
+
+    def per_megabyte(self, space: SpacePrices) -> Reals:
+        """Return (n,) what a megabyte more of a memory saves in each step."""
         scale, _ = self.in_unit(Fraction(MB))
-        found: Reals = price * scale
+        found: Reals = np.where(space.counted, space.price, 0.0) * scale
         return found
+
+    @property
+    def spaces(self) -> dict[str, SpacePrices]:
+        """Prices by memory: those of the scratchpad, or of each of its banks."""
+        if self.prices is None:
+            return {}
+        if not self.prices.banks:
+            return {"SPM": self.prices.spm}
+        return {f"bank {index}": bank.space for index, bank in enumerate(self.prices.banks)}
 
     @property
     def little_bytes(self) -> int:
@@ -181,11 +189,17 @@ class ScheduleView:
             return found
         rate = self.instance.machine.dram_bytes_per_s
         more = next(one for one in (GB, MB, 1000, 1) if one == 1 or 10 * one <= rate)
-        spm = self.in_unit(self.prices.per_spm_byte * self.little_bytes)
         dram = self.in_unit(self.prices.per_byte_per_s * more)
         return (
             *found,
-            _price("SPM price", *spm, si(self.little_bytes, "B")),
+            *(
+                _price(
+                    f"{name[:1].upper()}{name[1:]} price",
+                    *self.in_unit(space.per_byte * self.little_bytes),
+                    si(self.little_bytes, "B"),
+                )
+                for name, space in self.spaces.items()
+            ),
             _price("DRAM price", *dram, si(more, "B/s")),
         )
 

@@ -136,7 +136,7 @@ def test_windows_are_rounded_to_legal_plans() -> None:
 @pytest.mark.usefixtures("_all_large")
 def test_their_bound_is_below_every_schedule() -> None:
     tried = 0
-    for seed, known in enumerate(references()[:60]):
+    for seed, known in enumerate(references()[:24]):
         if known.optimum is None:
             continue
         instance, objective = campaign_case(seed)
@@ -145,7 +145,7 @@ def test_their_bound_is_below_every_schedule() -> None:
         assert found.value is not None
         assert found.bound <= known.optimum <= found.value, seed
         tried += 1
-    assert tried >= 40
+    assert tried >= 16
 
 
 @pytest.mark.usefixtures("_all_large")

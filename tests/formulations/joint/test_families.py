@@ -15,8 +15,10 @@ from tests.formulations.joint.solved import replayed, solved
 from tests.strategies import random_instance
 
 SEEDS: dict[str, tuple[int, ...]] = {
+    "positions": (0,),
     "order": (0,),
     "modes": (0,),
+    "computation": (0,),
     "membership": (84, 103),
     "coverage": (0, 8, 10),
     "separation": (20, 26, 33),

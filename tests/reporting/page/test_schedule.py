@@ -16,6 +16,7 @@ from spmopt.metrics import metrics
 from spmopt.reporting.contrast import contrast_record
 from spmopt.reporting.page import page, page_of
 from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
+from spmopt.reporting.reasons import reasons
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.solving import solve
 from tests.reporting.page.reading import Document
@@ -61,6 +62,7 @@ def test_figures_are_those_of_metrics(pictures: list[ScheduleView]) -> None:
 def test_two_schedules_come_with_their_contrast(pictures: list[ScheduleView]) -> None:
     text = page_of(pictures)
     blocks = _blocks(text)
+    assert blocks["contrast"].pop("reasons") == reasons(*pictures)
     assert blocks["contrast"] == json.loads(json.dumps(contrast_record(*pictures)))
     assert [blocks[f"view-{place}"]["title"] for place in (0, 1)] == ["lstm, belady", "lstm, lru"]
     assert [title for _, title in Document.of(text).all("title")] == ["lstm, A: belady; B: lru"]

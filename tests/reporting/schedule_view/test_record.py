@@ -14,7 +14,6 @@ from spmopt.analysis import Cause
 from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import TensorKind
-from spmopt.core.machine import Bank
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.schedule import Command
@@ -27,7 +26,6 @@ from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.results import PART
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView, schedule_record
 from spmopt.solving import solve
-from tests.banked import with_these
 from tests.reporting.schedule_view.small import pictures, result_of
 from tests.verifier import hand_made
 
@@ -171,7 +169,7 @@ def test_prices_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
     worth = ShadowPrices.of(stored.instance, certificate)
     clock = stored.instance.machine.clock_hz
     assert record["shadow_prices"] == {
-        "per_mb": float(worth.per_spm_byte * 10**6 / clock),
+        "per_mb": float(worth.spm.per_byte * 10**6 / clock),
         "per_gbps": float(worth.per_byte_per_s * 10**9 / clock),
         "unit": "s",
         "little": 1000,
@@ -192,7 +190,7 @@ def test_prices_are_in_the_unit_of_the_objective() -> None:
     assert record["shadow_prices"]["unit"] == "B"
     certificate = stored.result.certificate
     assert certificate is not None
-    expected = float(ShadowPrices.of(stored.instance, certificate).per_spm_byte * 10**6)
+    expected = float(ShadowPrices.of(stored.instance, certificate).spm.per_byte * 10**6)
     assert record["shadow_prices"]["per_mb"] == expected
     bound = figures(record)["bound"]
     assert (bound["value"], bound["unit"]) == (float(stored.result.bound or 0), "B")
@@ -243,10 +241,6 @@ def test_what_cannot_be_shown_is_said_in_a_line() -> None:
         ScheduleView.of(empty)
     with pytest.raises(InputError, match="no choice for timing called 'repaly'; did you mean"):
         ScheduleView.of(stored, timing="repaly")
-    bank = Bank(spm_bytes=16, read_bytes_per_s=1)
-    machine = with_these(stored.instance.machine, (bank,))
-    with pytest.raises(InputError, match="hand: waits for ports of banks"):
-        ScheduleView.of(replace(stored, instance=replace(stored.instance, machine=machine)))
 
 
 def test_a_schedule_for_the_replay_says_that_steps_have_barriers() -> None:

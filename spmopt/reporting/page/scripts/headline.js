@@ -36,8 +36,10 @@ function drawHeadline(schedules, contrast) {
   const remarks = schedules.flatMap(({ mark, remarks: lines }) =>
     lines.map((line) => (mark ? `${mark}: ${line}` : line)),
   );
+  const reasons = contrast?.reasons ?? [];
   fill(
     "figures",
+    reasons.length ? dom`<ul class="reasons">${items(reasons)}</ul>` : [],
     contrast
       ? figureTable(schedules, contrast)
       : dom`<dl class="cards">${first.figures.map(figureCard)}</dl>`,

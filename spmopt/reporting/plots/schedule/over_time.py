@@ -6,6 +6,7 @@ Time is in bins: more events than a picture has pixels are added up, never left 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -169,23 +170,28 @@ def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     InputError
         The result has no prices for its order of operations.
     """
-    price, prices = picture.price, picture.prices
-    if price is None or prices is None:
+    if not picture.spaces:
         raise InputError(
             f"{picture.instance.name}, {picture.result.scheduler}: has no prices of the scratchpad "
             "for its order of operations; draw another picture"
         )
     ax = alone(ax)
-    amount = picture.little_bytes
-    total, unit = picture.in_unit(prices.per_spm_byte * amount)
+    amount, saved, most = picture.little_bytes, list[str](), 0.0
+    for (name, space), color in zip(picture.spaces.items(), cycle(COLORS[2:]), strict=False):
+        total, unit = picture.in_unit(space.per_byte * amount)
+        saved.append(f"{si(total, unit)}{'' if name == 'SPM' else f' in {name}'}")
+        rise = picture.per_megabyte(space) * (amount / MB)
+        y = _rise(ax, picture, rise, unit, color=color, label=name)
+        most = max(y, most)
     entitled(
         ax,
-        f"SPM shadow price: {si(amount, 'B')} more saves at most {si(total, unit)}",
+        f"SPM shadow price: {si(amount, 'B')} more saves at most {', '.join(saved)}",
         "saved so far",
     )
-    y = _rise(ax, picture, price * (amount / MB), unit)
-    ax.set_ylim(0.0, 1.08 * y or 1.0)
-    if not y:
+    if len(picture.spaces) > 1:
+        ax.legend(loc="upper left")
+    ax.set_ylim(0.0, 1.08 * most or 1.0)
+    if not most:
         ax.set_yticks([0.0])
     return ax
 
@@ -211,13 +217,21 @@ def plot_gain(first: ScheduleView, second: ScheduleView, ax: Axes | None = None)
     return ax
 
 
-def _rise(ax: Axes, picture: ScheduleView, gained: Reals, unit: str) -> float:
+def _rise(
+    ax: Axes,
+    picture: ScheduleView,
+    gained: Reals,
+    unit: str,
+    *,
+    color: str = COLORS[2],
+    label: str = "",
+) -> float:
     """Draw what the steps gain, summed up until the end of each; return the sum of all."""
     ended = picture.times.start + picture.times.duration
     x = np.append(0.0, ended / picture.instance.machine.clock_hz)
     y = np.append(0.0, np.cumsum(gained))
-    ax.fill_between(x, y, color=COLORS[2], alpha=0.25, linewidth=0)
-    ax.plot(x, y, color=COLORS[2], linewidth=1.4)
+    ax.fill_between(x, y, color=color, alpha=0.25, linewidth=0)
+    ax.plot(x, y, color=color, linewidth=1.4, label=label)
     time_axis(ax, picture)
     ax.yaxis.set_major_formatter(EngFormatter(unit=unit))
     return float(y[-1])

@@ -128,9 +128,9 @@ def _label_last(axes: Sequence[Axes]) -> None:
 
 def _along_time(pictures: Sequence[ScheduleView]) -> list[str]:
     """Return panels of ``all``; of prices where every schedule has them, and not all are zero."""
-    names, prices = ["map", "occupancy", "lanes"], [picture.price for picture in pictures]
-    known = [each for each in prices if each is not None]
-    priced = len(known) == len(prices) and any(each.any() for each in known)
+    names, prices = ["map", "occupancy", "lanes"], [picture.spaces for picture in pictures]
+    counted = any(space.counted.any() for each in prices for space in each.values())
+    priced = all(prices) and counted
     return [*names, "price"] if priced else names
 
 

@@ -34,7 +34,8 @@ def test_prices_that_are_all_zero_have_no_panel(tmp_path: Path) -> None:
     assert one.price is not None
     assert one.prices is not None
     assert one.price.any()
-    unpriced = replace(one.prices, spm_price=np.zeros_like(one.prices.spm_price))
+    spm = replace(one.prices.spm, price=np.zeros_like(one.prices.spm.price))
+    unpriced = replace(one.prices, spm=spm)
     heights = []
     for each in (one, replace(one, prices=unpriced)):
         save_picture("all", [each], path)

@@ -1,0 +1,202 @@
+"""Why one schedule of an instance is faster than another, in three to six sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spmopt.analysis.obstacles import Obstacle, obstacles
+from spmopt.analysis.stalls import Cause
+from spmopt.analysis.steps import Reals, sums
+from spmopt.core.table import Ints
+from spmopt.metrics import in_unit
+from spmopt.reporting.contrast import KeptOtherwise, gaps, require_comparable
+from spmopt.reporting.quantities import percent, share, si
+from spmopt.reporting.schedule_view import ScheduleView
+
+_SAME = 1e-4
+"""Of a figure: what differs by less is called the same."""
+_FEW = 0.05
+"""Of a difference: a part that is less is not named."""
+_NAMED = 3
+"""Tensors, kinds and causes that are named at most."""
+
+
+def reasons(first: ScheduleView, second: ScheduleView) -> list[str]:
+    """Say in sentences what B, the second, saves against A, the first, and by what.
+
+    Raises
+    ------
+    InputError
+        They are not of one instance, or not in the same times.
+    """
+    require_comparable(first, second)
+    found = [_time(first, second), _where(first, second), _waits(first, second)]
+    found += [_traffic(first, second), _kept(first, second), _room(first, second)]
+    return [text for text in found if text]
+
+
+def _time(first: ScheduleView, second: ScheduleView) -> str:
+    """Say which is faster, and how near the bound both are."""
+    seconds = [each.times.cycles / each.instance.machine.clock_hz for each in (first, second)]
+    one, other = (si(each, "s") for each in seconds)
+    if abs(seconds[1] - seconds[0]) <= _SAME * seconds[0]:
+        head = f"A and B take the same time, {one}"
+    else:
+        less = seconds[1] < seconds[0]
+        apart = f"{si(abs(seconds[1] - seconds[0]), 's')}, {_part(*seconds)}"
+        head = f"B takes {other}, {'less' if less else 'more'} than A by {apart}"
+    return f"{head}{_above_bound(first, second)}."
+
+
+def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
+    results = first.result, second.result
+    one, other = (each.cover_gap if each.pieces is not None else each.gap for each in results)
+    if one is None or other is None or results[0].objective != results[1].objective:
+        return ""
+    bounds = {each.cover_bound if each.pieces is not None else each.bound for each in results}
+    least = ""
+    if len(bounds) == 1 and (bound := bounds.pop()) is not None:
+        machine = first.instance.machine
+        least = f" of {si(*in_unit(results[0].objective, machine, bound))}"
+    one_text, other_text = (percent(each).removeprefix("+") for each in (one, other))
+    return f"; A is {one_text} above the certified bound{least}, B {other_text}"
+
+
+def _where(first: ScheduleView, second: ScheduleView) -> str:
+    """Say in which operations the time is saved, by kind and pass."""
+    order, clock = _order(first), first.instance.machine.clock_hz
+    saved = (first.times.duration[order] - second.times.duration[_order(second)]) / clock
+    if abs(saved.sum()) <= _SAME * first.times.cycles / clock:
+        return ""
+    layers = first.analysis.steps.layers
+    product, backward = layers.product[order], layers.backward[order]
+    names = ["point-wise operations", "matrix products"]
+    kinds = sums(saved, product.astype(np.int64), 2)
+    if backward.any():
+        names = [f"{name} of the {way} pass" for name in names for way in ("forward", "backward")]
+        kinds = sums(saved, 2 * product + backward, 4)
+    names = [f"in {name}" for name in names]
+    return f"B spends {_parts(names, kinds, 's')}."
+
+
+def _waits(first: ScheduleView, second: ScheduleView) -> str:
+    """Say what the engine waits for less, and how much of A's waiting nothing is in the way of."""
+    clock = first.instance.machine.clock_hz
+    stalls = [each.times.stall_by_cause.sum(axis=1) / clock for each in (first, second)]
+    one, other = (float(each.stall.sum()) / clock for each in (first, second))
+    if abs(one - other) <= _SAME * max(one, other):
+        return ""
+    parts = _parts([f"for {_AWAITED[cause]}" for cause in Cause], stalls[0] - stalls[1], "s")
+    free = obstacles(first.analysis.steps).by_obstacle[Obstacle.AVOIDABLE].sum() / clock
+    avoidable = ""
+    if first.times.timing == "steps" and free > _FEW * one:
+        avoidable = f"; {share(free / one)} of A's waiting is avoidable with all else as it is"
+    return f"The engine waits {si(one, 's')} in A and {si(other, 's')} in B: {parts}{avoidable}."
+
+
+_AWAITED = {
+    Cause.NONE: "nothing",
+    Cause.STATIONARY: "stationary operands and results",
+    Cause.PREFETCH: "loads for later steps",
+    Cause.LOAD: "loads for the step",
+    Cause.STREAM_IN: "operands that pass through",
+    Cause.STORE: "stores",
+    Cause.STREAM_OUT: "results that pass through",
+    Cause.PORT: "ports of banks",
+}
+
+
+def _traffic(first: ScheduleView, second: ScheduleView) -> str:
+    """Say of which kinds of tensors less is moved."""
+    moved = []
+    for each in (first, second):
+        tensors = each.analysis.by_tensor()
+        moved.append(tensors["dram_in_bytes"] + tensors["dram_out_bytes"])
+    one, other = (int(each.sum()) for each in moved)
+    if abs(one - other) <= _SAME * max(one, other):
+        return f"Both move {si(one, 'B')} over the DRAM boundary." if one else ""
+    kinds, group = _kinds(first)
+    saved = sums((moved[0] - moved[1]).astype(float), group, len(kinds))
+    parts = _parts([f"of {kind}" for kind in kinds], saved, "B")
+    less = "less" if other < one else "more"
+    return (
+        f"B moves {si(abs(one - other), 'B')} ({_part(one, other)}) {less} over the DRAM boundary "
+        f"than A, {si(other, 'B')} in all: {parts}."
+    )
+
+
+def _kept(first: ScheduleView, second: ScheduleView) -> str:
+    """Name what one keeps between two uses and the other does not, and what the channel saves."""
+    found = gaps(first, second)
+    said = [
+        f"{name} keeps {_amount(found, sign, first)} between two uses that {other} does not: "
+        f"{_largest(found, sign, first)}"
+        for name, other, sign in (("B", "A", 1), ("A", "B", -1))
+        if (sign * found.bytes_saved > 0).any()
+    ]
+    return f"{'; '.join(said)}." if said else ""
+
+
+def _amount(found: KeptOtherwise, sign: int, picture: ScheduleView) -> str:
+    size = int(np.maximum(sign * found.bytes_saved, 0).sum())
+    rate = picture.instance.machine.dram_bytes_per_s
+    return f"{si(size, 'B')} ({si(size / rate, 's')} of the channel to bring in again)"
+
+
+def _largest(found: KeptOtherwise, sign: int, picture: ScheduleView) -> str:
+    """Name kinds of tensors and their largest, by layers that use them next."""
+    saved = np.maximum(sign * found.bytes_saved, 0).astype(float)
+    kinds, group = _kinds(picture)
+    by_kind = sums(saved, group[found.tensor], len(kinds))
+    said = []
+    for kind in np.argsort(-by_kind, kind="stable")[:_NAMED].tolist():
+        if by_kind[kind] <= _FEW * saved.sum():
+            continue
+        rows = np.flatnonzero((group[found.tensor] == kind) & (saved > 0))
+        names = {picture.view.name(int(found.tensor[row])): saved[row] for row in rows[::-1]}
+        largest = max(names, key=lambda name: names[name])
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        said.append(f"{si(by_kind[kind], 'B')} of {kinds[kind]} ({largest}{more})")
+    return ", ".join(said)
+
+
+def _room(first: ScheduleView, second: ScheduleView) -> str:
+    """Say how full the scratchpad is, on average over time."""
+    size = first.instance.machine.spm_bytes
+    one, other = (
+        float(each.analysis.steps.occupied_bytes @ each.times.duration) / max(1, each.times.cycles)
+        for each in (first, second)
+    )
+    return (
+        f"On average over time A fills {si(one, 'B')} of the {si(size, 'B')} on chip "
+        f"({share(one / size)}), B {si(other, 'B')} ({share(other / size)})."
+    )
+
+
+def _kinds(picture: ScheduleView) -> tuple[list[str], Ints]:
+    """Return names of kinds of tensors, and (m,) the kind of each tensor."""
+    kinds = [tensor.kind.replace("_", " ") + "s" for tensor in picture.instance.tensors]
+    names = sorted(set(kinds))
+    return names, np.array([names.index(kind) for kind in kinds], np.int64)
+
+
+def _parts(names: Sequence[str], saved: Reals, unit: str) -> str:
+    """Say where B saves, and where the contrary, the most first; what is little is left out."""
+    total = float(np.abs(saved).sum())
+    order = np.argsort(-np.abs(saved), kind="stable").tolist()[:_NAMED]
+    return ", ".join(
+        f"{si(abs(float(saved[k])), unit)} {'less' if saved[k] > 0 else 'more'} {names[k]}"
+        for k in order
+        if abs(saved[k]) > _FEW * total
+    )
+
+
+def _part(one: float, other: float) -> str:
+    return "all" if not one else share(abs(other - one) / one)
+
+
+def _order(picture: ScheduleView) -> Ints:
+    """Return (n,) the step of each operation."""
+    return np.argsort(picture.view.timeline.order)

@@ -1,0 +1,73 @@
+"""One scheduler on several instances, at the same time where that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from importlib import import_module
+from time import monotonic
+
+from spmopt.core.errors import ScheduleError, SpmoptError
+from spmopt.core.instance import Instance
+from spmopt.core.scheduler import Request
+from spmopt.schedulers.registry import find
+from spmopt.solving.checked_calls import CheckedCalls
+from spmopt.solving.records import Run
+
+Case = tuple[Instance, Request]
+AT_ONCE = 4
+"""Cases that are chosen before any of them is scheduled, however many threads there are: so the
+result does not depend on their number."""
+_WORTH = 150
+"""Operations from which it pays to start processes, a CPU second each, for hundreds of cases."""
+
+
+def scheduled(name: str, instance: Instance, request: Request, limit_s: float | None = None) -> Run:
+    """Run a scheduler by name, from nothing but the prices of the request.
+
+    ``limit_s``: from now on, in place of what is left of the request's time.
+    """
+    if limit_s is not None:
+        request = replace(request, started=monotonic(), time_limit_s=limit_s)
+    return CheckedCalls(instance, request).call(find(name))
+
+
+def schedule_all(
+    name: str, cases: Sequence[Case], *, threads: int, limit_s: float | None = None
+) -> list[Run | None]:
+    """Run a scheduler on each case, ``threads`` at a time, in processes of their own.
+
+    ``limit_s`` is that of each, see :func:`scheduled`. None where it was stopped, where there was
+    no time left, or where its process died (for want of memory, for example): nothing is known of
+    this case then.
+
+    Raises
+    ------
+    ScheduleError
+        An illegal schedule, an error in the scheduler.
+    """
+    large = max((len(instance.operations) for instance, _ in cases), default=0) >= _WORTH
+    if threads == 1 or len(cases) < 2 or not large:
+        return [
+            scheduled(name, *case, limit_s) if number == 0 or case[1].remaining_s() > 0 else None
+            for number, case in enumerate(cases)
+        ]
+    # By name, as all that is there: nobody needs its processes to load this.
+    apart = import_module("formulations.solver.apart")
+    where = f"{scheduled.__module__}:{scheduled.__name__}"
+
+    def run(case: Case) -> Run | None:
+        instance, request = case
+        try:
+            found: Run = apart.call(
+                where, name, instance, request.apart(), limit_s, stop=request.stop, library="highs"
+            )
+        except ScheduleError:
+            raise
+        except SpmoptError:
+            return None
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(run, cases))

@@ -1,0 +1,86 @@
+"""The best certified bound of each order, of a cover, and over all covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from spmopt.core.order import reordered
+from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate
+from spmopt.core.table import Ints
+from spmopt.schedulers.registry import BOUNDER, find
+from spmopt.solving.checked_calls import CheckedCalls
+from spmopt.solving.records import Bound, Key, Proof, Run, order_key, proofs_of
+from spmopt.verifier import bound
+from spmopt.verifier.cover_bound import cover_bound
+
+
+class Bounds:
+    """Bounds on schedules of one instance, by what runs prove and what the relaxation does."""
+
+    def __init__(self, calls: CheckedCalls) -> None:
+        self._calls = calls
+        self._of_steps: dict[str, Certificate] = {}  # to begin those of the replay from
+
+    def keep_prices(self, run: Run | None) -> None:
+        """Keep prices of steps that a run has found."""
+        if run is not None and run.outcome is not None and run.outcome.certificate is not None:
+            self._of_steps[run.entry.name] = run.outcome.certificate
+
+    def best_bounds(self, runs: Sequence[Run]) -> dict[Key, Bound]:
+        """Evaluate every certificate exactly; the best one of each order.
+
+        The relaxation is asked for one of each order that has schedules but no certificate.
+        """
+        proofs: dict[Key, list[Proof]] = {}
+        for proof in proofs_of(runs):
+            proofs.setdefault(order_key(proof[0].order), []).append(proof)
+        for run in runs:
+            known = run.pieces is not None or order_key(run.order) in proofs
+            if run.legal is not None and not known:
+                proofs[order_key(run.order)] = self._relax(
+                    run.order, self._of_steps.get(run.entry.name)
+                )
+        return {key: self._best(found) for key, found in proofs.items() if found}
+
+    def bound_of_cover(self, run: Run) -> Bound | None:
+        """Evaluate what a run proves of the instance of its cover."""
+        if run.pieces is None or run.outcome is None:
+            return None
+        if self._calls.request.objective.replayed:
+            request = self._calls.request.part(bounds=False)
+            on = Bounds(CheckedCalls(run.pieces.instance, request))
+            proofs = on._relax(None, self._of_steps.get(run.entry.name))
+            return on._best(proofs) if proofs else None
+        if run.outcome.certificate is None:
+            return None
+        value = bound(run.pieces.instance, run.outcome.certificate)
+        cut_short = (INTERRUPTED if self._calls.request.stop() else OUT_OF_TIME,)
+        notes = cut_short if run.outcome.cut_short else ()
+        return Bound(value=value, certificate=run.outcome.certificate, notes=notes)
+
+    def bound_of_covers(self, runs: Sequence[Run]) -> Fraction | None:
+        """Evaluate what runs prove of all covers, exactly; the best of it."""
+        found = []
+        for run in runs:
+            if run.pieces is not None and run.pieces.certificate is not None:
+                self._calls.request.report("checking the bound over all covers", None)
+                found.append(cover_bound(run.pieces.listing, run.pieces.certificate))
+        return max(found, default=None)
+
+    def _relax(self, order: Ints | None, prices: Certificate | None = None) -> list[Proof]:
+        if order is None:
+            return proofs_of([self._calls.call(find(BOUNDER), prices=prices)])
+        request = self._calls.request.part(bounds=False)  # news are of the listed order
+        on = CheckedCalls(reordered(self._calls.instance, order), request)
+        found = proofs_of([on.call(find(BOUNDER))])
+        return [(replace(certificate, order=order), cut_short) for certificate, cut_short in found]
+
+    def _best(self, proofs: Sequence[Proof]) -> Bound:
+        """The best one; a search that was finished leaves little to be raised by the others."""
+        found = [self._calls.evaluate(certificate) for certificate, _ in proofs]
+        best = max(found, key=lambda each: each.value)
+        if not all(cut_short for _, cut_short in proofs):
+            return best
+        return replace(best, notes=(INTERRUPTED if self._calls.request.stop() else OUT_OF_TIME,))

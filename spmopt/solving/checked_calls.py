@@ -1,0 +1,189 @@
+"""One scheduler on one instance: called, its schedule verified, its bounds evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from time import monotonic
+
+from spmopt.assemble import assemble
+from spmopt.core.bypass import without_bypass
+from spmopt.core.clock import cpu_s
+from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.result import Certificate, Outcome
+from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.scheduler import Incumbent, Request
+from spmopt.schedulers.registry import BOUNDER, SchedulerEntry, find
+from spmopt.solving.records import Bound, Run, VerifiedSchedule
+from spmopt.verifier import bound, require_legal
+
+LISTER = "page"
+"""Schedules the list as given, from which who chooses a cover starts."""
+_MANY = 5_000
+"""Operations above which a formulation starts from one attempt of one policy: all those of
+``page`` take as long there as it takes to close the gap to 1 %."""
+_FINISH_S = 7e-5
+"""Of an operation: to assemble a schedule, to verify it, and to evaluate its bound."""
+
+
+class CheckedCalls:
+    """Calls schedulers, each from nothing but what it is given, and checks what they return.
+
+    Attributes
+    ----------
+    remainder
+        The instance without what bypasses the scratchpad, which schedulers do not see.
+    asked
+        Whom news are of.
+    """
+
+    def __init__(self, instance: Instance, request: Request) -> None:
+        self.instance = instance
+        self.remainder = without_bypass(instance)
+        self.request = request
+        self.asked = find(BOUNDER)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more operations than all policies are run on."""
+        return len(self.instance.operations) > _MANY
+
+    def call(
+        self,
+        entry: SchedulerEntry,
+        starts: Sequence[VerifiedSchedule | Plan] = (),
+        spent_s: float = 0.0,
+        *,
+        prices: Certificate | None = None,
+    ) -> Run:
+        """Run one scheduler from the plans of ``starts``, the best first, and verify its schedule.
+
+        ``starts``: verified schedules, or plans that are not. ``spent_s`` of its time limit are
+        over; ``prices``: those to search from, in place of the request's.
+        """
+
+        def report(message: str, done: float | None) -> None:
+            self.request.report(f"{entry.name}: {message}", done)
+
+        report("scheduling", None)
+        scheduler = entry.load()
+        wall, cpu = monotonic(), cpu_s()
+        known = {id(start.plan): start for start in starts if isinstance(start, VerifiedSchedule)}
+        plans = [
+            plan
+            for start in starts
+            if (plan := start if isinstance(start, Plan) else start.plan) is not None
+        ]
+        start, others = (plans[0] if plans else None), tuple(plans[1:])
+        limit_s, count = self.request.time_limit_s, len(self.instance.operations)
+        finish_s = _FINISH_S * count if self.many else 0.0
+        request = replace(
+            self.request,
+            time_limit_s=max(limit_s - finish_s, limit_s / 2),
+            started=wall - spent_s,
+            start=start,
+            others=others,
+            prices=prices or self.request.prices,
+            report=report,
+            on_incumbent=self._tell_of_remainder,
+        )
+        outcome: Outcome | None = None
+        notes: tuple[str, ...] = ()
+        try:
+            outcome = self._certified(scheduler(self.remainder.instance, request))
+            notes = outcome.notes
+        except InfeasibleError as error:
+            notes = (str(error),)
+        wall, cpu = monotonic() - wall, cpu_s() - cpu
+        legal = None
+        if outcome is not None and outcome.schedule is not None:
+            report("verifying", None)
+            legal = self.check(entry.name, None, outcome.schedule, self.instance)
+        elif outcome is not None and outcome.plan is not None:
+            legal = known.get(id(outcome.plan))
+            if legal is None:
+                report("verifying", None)
+                on = self.instance if outcome.pieces is None else outcome.pieces.instance
+                legal = self._verify(entry.name, outcome.plan, on)
+        return Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
+
+    def _certified(self, outcome: Outcome) -> Outcome:
+        """Put what its prices prove, exactly, in place of the value of a class bound."""
+        known = outcome.class_bound
+        if known is None:
+            return outcome
+        if known.certificate is None:
+            streams = float(self.remainder.streams.value(self.request.objective))
+            return replace(outcome, class_bound=replace(known, value=known.value + streams))
+        proved = self.evaluate(known.certificate, known.holds_for).value
+        return replace(outcome, class_bound=replace(known, value=float(proved)))
+
+    def _verify(self, origin: str, plan: Plan, instance: Instance) -> VerifiedSchedule:
+        try:
+            schedule = assemble(instance, plan)
+        except ScheduleError as error:
+            raise ScheduleError(f"scheduler {origin}: {error}") from None
+        return self.check(origin, plan, schedule, instance)
+
+    def check(
+        self, origin: str, plan: Plan | None, schedule: Schedule, instance: Instance
+    ) -> VerifiedSchedule:
+        """Verify a schedule, and value it.
+
+        Raises
+        ------
+        ScheduleError
+            It breaks a rule.
+        """
+        try:
+            totals = require_legal(instance, schedule).totals
+        except ScheduleError as error:
+            raise ScheduleError(f"scheduler {origin}: {error}") from None
+        if totals is None:
+            raise ScheduleError(f"scheduler {origin}: the verifier gave no totals")
+        value = totals.value(self.request.objective)
+        return VerifiedSchedule(
+            origin=origin, plan=plan, schedule=schedule, totals=totals, value=value
+        )
+
+    def evaluate(self, certificate: Certificate, holds_for: str = "") -> Bound:
+        """Evaluate what a certificate proves, exactly; for a class if ``holds_for`` names one.
+
+        Raises
+        ------
+        ScheduleError
+            It is for another objective.
+        """
+        if certificate.objective != self.request.objective:
+            raise ScheduleError("a certificate is for another objective than the one asked for")
+        self.request.report("checking the bound", None)
+        value = bound(self.instance, certificate, holds_for)
+        if holds_for:
+            self.tell(Incumbent(bound=value, of_class=True, certified=True))
+        elif certificate.order is None:
+            told = Incumbent(bound=value, certified=True)
+            asked = LISTER if self.asked.covers else self.asked.name
+            self.request.on_incumbent(replace(told, scheduler=asked))
+        return Bound(value=value, certificate=certificate)
+
+    def _tell_of_remainder(self, news: Incumbent) -> None:
+        """Tell news of a search that does not know of the streams that are left out."""
+        streams = self.remainder.streams.value(self.request.objective)
+        if streams:
+            value = None if news.value is None else Fraction(news.value) + streams
+            bound = None if news.bound is None else Fraction(news.bound) + streams
+            news = replace(news, value=value, bound=bound)
+        self.tell(news)
+
+    def tell(self, news: Incumbent) -> None:
+        """Tell news of who was asked."""
+        asked = self.asked
+        self.request.on_incumbent(replace(news, scheduler=asked.name, of_covers=asked.covers))
+
+    def tell_legal(self, legal: VerifiedSchedule, *, other_class: bool = False) -> None:
+        """Tell of a verified schedule."""
+        other_order = legal.order is not None
+        news = Incumbent(value=legal.value, verified=True, other_order=other_order)
+        self.tell(replace(news, other_class=other_class))

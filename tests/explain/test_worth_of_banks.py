@@ -1,0 +1,162 @@
+"""What each bank is worth: slopes of the certified bound that no better one crosses, and stalls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from formulations.residency import fluid
+from spmopt.analysis.shadow_prices import ShadowPrices
+from spmopt.analysis.stalls import Cause
+from spmopt.analysis.steps import StepFigures, step_figures
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.result import Certificate
+from spmopt.core.scheduler import Request
+from spmopt.io.files import StoredResult
+from spmopt.reporting.explanation import prices_parts, prices_record
+from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
+from spmopt.reporting.tables import plain_text
+from spmopt.solving import solve
+from spmopt.verifier import ScheduleArrays, bound
+from tests.banked import banked
+from tests.formulations.banks.cases import campaign_case
+
+CASES = [campaign_case(seed) for seed in range(24)]
+
+
+def priced(instance: Instance, objective: Objective) -> Certificate:
+    request = Request(objective=objective, tolerance=1e-7, threads=1)
+    certificate = fluid.schedule(instance, request).certificate
+    assert certificate is not None
+    return certificate
+
+
+def with_bank(instance: Instance, index: int, *, pages: int = 0, faster: bool = False) -> Instance:
+    """More pages of a bank, or a port that is 1 % faster, rounded up."""
+    machine = instance.machine
+    bank, more = machine.banks[index], pages * machine.page_bytes
+    if faster:
+        rates = (bank.read_bytes_per_s, bank.write_bytes_per_s)
+        read, write = (None if rate is None else -(-rate * 101 // 100) for rate in rates)
+        bank = replace(bank, read_bytes_per_s=read, write_bytes_per_s=write)
+    banks = list(machine.banks)
+    banks[index] = replace(bank, spm_bytes=bank.spm_bytes + more)
+    machine = replace(machine, banks=tuple(banks), spm_bytes=machine.spm_bytes + more)
+    return replace(instance, machine=machine)
+
+
+def test_the_line_is_what_the_prices_prove_of_more_pages() -> None:
+    different = 0
+    for instance, objective in CASES:
+        certificate = priced(instance, objective)
+        worth = ShadowPrices.of(instance, certificate)
+        assert len(worth.banks) == len(instance.machine.banks)
+        for index, bank in enumerate(worth.banks):
+            for pages in (1, 3):
+                more = bound(with_bank(instance, index, pages=pages), certificate)
+                size = pages * instance.machine.page_bytes
+                assert more == worth.bound - size * bank.space.per_byte
+            assert bank.space.per_byte >= worth.spm.per_byte
+        different += len({bank.space.per_byte for bank in worth.banks}) > 1
+    assert different >= 8
+
+
+def test_no_better_bound_is_below_what_pages_and_ports_save_at_most() -> None:
+    ports = 0
+    for instance, objective in CASES[:12]:
+        worth = ShadowPrices.of(instance, priced(instance, objective))
+        slack = float(worth.bound) * 1e-5 + 1e-9
+        for index, bank in enumerate(worth.banks):
+            larger = with_bank(instance, index, pages=1)
+            least = worth.bound - instance.machine.page_bytes * bank.space.per_byte
+            assert float(bound(larger, priced(larger, objective))) >= float(least) - slack
+            if bank.faster_port is None:
+                assert not instance.machine.banks[index].has_rates
+                continue
+            faster = with_bank(instance, index, faster=True)
+            least = worth.bound - bank.faster_port
+            assert float(bound(faster, priced(faster, objective))) >= float(least) - slack
+            ports += bank.faster_port > 0
+    assert ports >= 3
+
+
+def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
+    compared = 0
+    for instance, objective in CASES[:12]:
+        machine, rate = instance.machine, instance.machine.dram_bytes_per_s
+        worth = ShadowPrices.of(instance, priced(instance, objective))
+        more = -(-rate // 128)
+        faster = replace(instance, machine=replace(machine, dram_bytes_per_s=rate + more))
+        least = float(worth.bound - more * worth.per_byte_per_s)
+        if any(bank.has_rates for bank in machine.banks) and objective.cycle:
+            assert float(bound(faster, priced(faster, objective))) >= least * (1 - 1e-5) - 1e-9
+            compared += worth.per_byte_per_s > 0
+    assert compared >= 2
+
+
+def policies(instance: Instance) -> StepFigures:
+    result = solve(instance, "belady", Request(objective=objective_named("time", instance.machine)))
+    assert result.schedule is not None
+    return step_figures(ScheduleArrays.of(instance, result.schedule))
+
+
+def test_stalls_by_cause_are_all_stalls_and_ports_those_that_they_make() -> None:
+    bound_by_port = 0
+    for seed in range(40):
+        instance = banked(seed, ports=True, max_operations=8, duplex=seed % 2 == 0, setup=True)
+        figures = policies(instance)
+        by_cause = figures.stalls.by_cause
+        assert (by_cause >= 0).all()
+        assert (by_cause.sum(axis=0) == figures.stall_cycles).all()
+        # With ports that are never slow the step would be shorter by what is the port's.
+        banks = tuple(
+            replace(bank, read_bytes_per_s=None, write_bytes_per_s=None)
+            for bank in instance.machine.banks
+        )
+        free = replace(instance, machine=replace(instance.machine, banks=banks))
+        without = step_figures(ScheduleArrays.of(free, figures.view.schedule)).cycles
+        port = by_cause[Cause.PORT]
+        assert (port >= figures.cycles - without).all()
+        most = figures.port_cycles.max(axis=1) - figures.compute_cycles
+        assert (port <= np.maximum(0, most)).all()
+        bound_by_port += bool(port.any())
+    assert bound_by_port >= 10
+
+
+def solved() -> StoredResult:
+    instance = banked(5, ports=True, max_operations=8)
+    request = Request(objective=objective_named("time", instance.machine), threads=1)
+    return StoredResult(instance=instance, result=solve(instance, "banks", request))
+
+
+def test_text_and_record_tell_banks_apart() -> None:
+    stored = solved()
+    worth = ShadowPrices.of_result(stored.instance, stored.result)
+    assert worth is not None
+    text = plain_text(prices_parts(stored.instance.machine, worth))
+    for index, bank in enumerate(stored.instance.machine.banks):
+        assert f"bank {index} " in text
+        assert (f"bank {index}, port" in text) == bank.has_rates
+    assert "more bytes of a bank" in text
+    record: Any = prices_record(worth)
+    assert [bank["per_spm_kb"] for bank in record["banks"]] == pytest.approx(
+        [float(bank.space.per_byte * 1000) for bank in worth.banks]
+    )
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_views_have_ports_and_prices_of_each_bank(timing: str) -> None:
+    view = ScheduleView.of(solved(), timing=timing)
+    assert view.price is None
+    assert list(view.spaces) == [f"bank {k}" for k in range(len(view.instance.machine.banks))]
+    prices = {figure.label: figure.value for figure in view.figures if "price" in figure.label}
+    assert view.prices is not None
+    expected, _ = view.in_unit(view.prices.banks[0].space.per_byte * Fraction(view.little_bytes))
+    assert prices["Bank 0 price"] == pytest.approx(expected)
+    port = view.times.stall_by_cause[Cause.PORT]
+    assert (port <= view.analysis.steps.operation_cycles).all()

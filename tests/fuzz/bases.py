@@ -1,0 +1,120 @@
+"""Valid inputs of every kind, which hostile ones are made from: the program writes some itself."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sqlite3
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from spmopt.cli import main
+
+TOP = Path(__file__).parents[2]
+INSTANCES = TOP / "instances"
+NAMES = ("mlp", "duplex", "two-modes", "infeasible", "passes")
+MACHINE: dict[str, Any] = {
+    "spm": "4MiB",
+    "bandwidth": "68GB/s",
+    "clock": "1GHz",
+    "page": "4KiB",
+    "array": {"rows": 128, "columns": 128, "dataflow": "ws"},
+    "energy": {"mac_pj": 1.5, "dram_pj_per_byte": 20.0, "source": "somewhere"},
+}
+BANKED: dict[str, Any] = {
+    "bandwidth": "68GB/s",
+    "clock": "1GHz",
+    "throughput": "1TFLOP/s",
+    "bank": ["1MB:nvsim-sram", "4MB:nvsim-stt:64"],
+    "bypass": ["weight"],
+}
+SPACE: dict[str, Any] = {
+    "constraints": ["spm_mb <= 1"],
+    "space": {
+        "spm": ["1KiB", "2KiB"],
+        "bandwidth": "1GB/s:3GB/s:1GB/s",
+        "technology": ["nvsim-sram", "nvsim-stt"],
+    },
+    "cost": {"spm_mb": 1.0, "gbps": 0.1},
+}
+OPERATORS: dict[str, Any] = {
+    "com.acme.Swirl": {"class": "pointwise", "operations": 4},
+    "com.acme.Dense": {"class": "product", "equation": "...mk,nk->...mn", "operands": [0, 2]},
+}
+PROJECT: dict[str, Any] = {"machine": "small-npu", "time-limit": 10, "sweep": {"jobs": 1}}
+
+
+@cache
+def instance(name: str = "mlp") -> dict[str, Any]:
+    """Return an instance, as its file has it."""
+    found: dict[str, Any] = json.loads((INSTANCES / f"{name}.json").read_text())
+    return found
+
+
+@cache
+def result(pieces: bool = False) -> dict[str, Any]:
+    """Return a result of a small instance, or of a network in pieces."""
+    words = ["solve", str(INSTANCES / "mlp.json"), "-s", "belady"]
+    if pieces:
+        words = ["solve", "bert-tiny", "--batch", "4", "-s", "pieces", "--time-limit", "0.5"]
+    found: dict[str, Any] = json.loads(_written([*words, "-o", "r.json"], "r.json"))
+    return found
+
+
+@cache
+def sweep() -> bytes:
+    """Return rows of a sweep."""
+    return _written(
+        [
+            *("sweep", str(INSTANCES / "mlp.json"), "--spm", "1KiB,2KiB"),
+            "-s",
+            "stream",
+            "-o",
+            "s.csv",
+        ],
+        "s.csv",
+    )
+
+
+@cache
+def study(journal: bool = False) -> bytes:
+    """Return the storage of a search."""
+    name = "journal:t.db" if journal else "t.db"
+    words = ["tune", str(INSTANCES / "mlp.json"), "--space", "s.toml", "--trials", "3"]
+    return _written([*words, "--workers", "0", "-s", "stream", "--storage", name], "t.db")
+
+
+def _written(words: list[str], name: str) -> bytes:
+    """Run a command in a folder of its own, and return what it wrote."""
+    from tests.fuzz.odd import toml_text
+
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        said = stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        os.chdir(folder)
+        stack.callback(os.chdir, before)
+        Path("s.toml").write_bytes(toml_text(SPACE))
+        code = main(words)
+        if code:
+            raise RuntimeError(f"{words}: {said.getvalue()}")
+        content = Path(name).read_bytes()
+        if content.startswith(b"SQLite"):  # what is new may be in a second file still
+            with sqlite3.connect(name) as database:
+                database.execute("VACUUM INTO 'whole.db'")
+            content = Path("whole.db").read_bytes()
+        return content
+
+
+def warm() -> None:
+    """Make all valid inputs, which also imports most of the program once."""
+    instance()
+    result()
+    result(pieces=True)
+    sweep()
+    study()
+    study(journal=True)

@@ -1,0 +1,86 @@
+"""Sentences on two schedules: their figures are those of the tables, and nothing is said twice."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+import spmopt
+from spmopt.analysis.stalls import Cause
+from spmopt.core.errors import InputError
+from spmopt.reporting.contrast import gaps
+from spmopt.reporting.page.schedule import page_of
+from spmopt.reporting.quantities import si
+from spmopt.reporting.reasons import reasons
+from spmopt.reporting.schedule_view import ScheduleView
+from tests import banks_by_hand
+from tests.reporting.page.reading import Document
+from tests.reporting.schedule_view.small import result_of
+
+
+@cache
+def view(scheduler: str, *, training: bool = True, timing: str = "steps") -> ScheduleView:
+    workload = spmopt.load("squeezenet", training=training, batch=1)
+    instance = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
+    solved = spmopt.solve(instance, scheduler, time_limit=10.0, threads=1)
+    return ScheduleView.of(solved.stored, timing=timing)
+
+
+def test_figures_are_those_of_the_schedules() -> None:
+    a, b = view("belady"), view("belady-size:granularity=page")
+    time, where, waits, traffic, kept, room = reasons(a, b)
+    clock = a.instance.machine.clock_hz
+    saved = (a.times.cycles - b.times.cycles) / clock
+    assert saved > 0
+    assert time.startswith(f"B takes {si(b.times.cycles / clock, 's')}, less than A by")
+    assert si(saved, "s") in time
+    assert "of the backward pass" in where
+    assert where.startswith("B spends ")
+    assert "products" in where
+    stalls = [si(float(each.stall.sum()) / clock, "s") for each in (a, b)]
+    assert waits.startswith(f"The engine waits {stalls[0]} in A and {stalls[1]} in B: ")
+    assert (a.totals.traffic_bytes > b.totals.traffic_bytes) == (" less over the DRAM" in traffic)
+    assert si(b.totals.traffic_bytes, "B") in traffic
+    saved_bytes = gaps(a, b).bytes_saved
+    assert f"B keeps {si(int(saved_bytes[saved_bytes > 0].sum()), 'B')} (" in kept
+    assert room.startswith("On average over time A fills ")
+
+
+def test_what_is_turned_round_says_the_contrary() -> None:
+    a, b = view("belady"), view("belady-size:granularity=page")
+    one, other = reasons(a, b), reasons(b, a)
+    assert ", less than A by" in one[0]
+    assert ", more than A by" in other[0]
+    assert re.findall(r"[\d.]+ [µm]s less in", one[1]) == [
+        text.replace("more", "less") for text in re.findall(r"[\d.]+ [µm]s more in", other[1])
+    ]
+
+
+def test_of_one_schedule_twice_little_is_said() -> None:
+    a = view("belady")
+    first, second, last = reasons(a, a)
+    assert first.startswith("A and B take the same time")
+    assert second.startswith("Both move ")
+    assert last.startswith("On average")
+
+
+@pytest.mark.parametrize("timing", ["steps", "replay"])
+def test_ports_of_banks_and_the_replay(timing: str) -> None:
+    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    a = ScheduleView.of(stored, timing=timing)
+    slower = replace(a.times, stall_by_cause=a.times.stall_by_cause.copy())
+    slower.stall_by_cause[Cause.PORT, 0] += 7
+    duration = a.times.duration.copy()
+    duration[0] += 7
+    b = replace(a, times=replace(slower, duration=duration, cycles=a.times.cycles + 7))
+    assert "7 s more for ports of banks" in reasons(a, b)[2]
+
+
+def test_they_stand_on_the_page_of_both() -> None:
+    a, b = view("belady"), view("belady-size:granularity=page")
+    assert Document.of(page_of([a, b])).blocks()["contrast"]["reasons"] == reasons(a, b)
+    with pytest.raises(InputError, match="their networks differ"):
+        reasons(a, view("belady", training=False))

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from spmopt.api import emitting
 from spmopt.cli.binding import Call, command
 from spmopt.cli.options import SCHEDULES, Json, require_output
+from spmopt.core.errors import InputError
 
 _Folder = Annotated[
     Path, Option("--output", "-o", help="Folder to write to; existing files are replaced.")
@@ -27,6 +28,8 @@ def emit(
     from spmopt.cli.terminal.output import print_json, print_line
     from spmopt.cli.terminal.progress import watching
 
+    if output == Path("-"):
+        raise InputError("--output -: several files are written; name a folder")
     for name in emitting.FILES:
         require_output(output / name, [schedule])
     with watching() as callbacks:

@@ -6,6 +6,8 @@ from spmopt.api.analyses import Stalls as Stalls
 from spmopt.api.analyses import analyze as analyze
 from spmopt.api.analyses import explain as explain
 from spmopt.api.callbacks import Callbacks as Callbacks
+from spmopt.api.emitting import Emission as Emission
+from spmopt.api.emitting import emit as emit
 from spmopt.api.executing import Execution as Execution
 from spmopt.api.executing import run as run
 from spmopt.api.gradients import GradientTable as GradientTable

@@ -16,6 +16,7 @@ from spmopt.core.errors import InputError
 MODULES = {
     **dict.fromkeys(("solve", "compare", "verify", "analyze", "explain", "instance"), "schedule"),
     "run": "run",
+    "emit": "emit",
     **dict.fromkeys(("trace", "plot", "report", "export"), "views"),
     **dict.fromkeys(("networks", "schedulers", "machines", "technologies"), "lists"),
     **dict.fromkeys(("place", "tiles"), "parts"),

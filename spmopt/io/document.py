@@ -31,6 +31,11 @@ def write_json(path: Path, document: Mapping[str, object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text as :func:`write_bytes` writes bytes, in UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write through a file beside ``path``, then rename it over ``path``.
 
     A link stays a link; what is no file (a pipe, a device) is written to as it is.
@@ -42,9 +47,9 @@ def write_text(path: Path, text: str) -> None:
     """
     try:
         if exists(path) and not is_file(path):
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
         else:
-            _replace(Path(os.path.realpath(path)), text)
+            _replace(Path(os.path.realpath(path)), content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({reason(error)})") from None
 
@@ -95,11 +100,11 @@ def _part(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: bytes) -> None:
     part = _part(path)
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with part.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)

@@ -18,9 +18,9 @@ def shown(run: Run, command: str) -> str:
 COMMANDS = (
     *("solve", "compare", "verify", "analyze", "explain", "trace", "plot", "report", "instance"),
     *("export", "networks", "schedulers", "machines", "technologies", "sweep"),
-    *("tune show", ""),
+    *("emit", "tune show"),
 )
-LONG = {"tune": 60, "place": 60, "tiles": 60}
+LONG = {"tune": 60, "place": 60, "tiles": 60, "": 46}
 """Lines of commands whose input takes explaining."""
 
 

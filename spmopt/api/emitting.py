@@ -1,0 +1,123 @@
+"""Commands of schedules as files, for compilers and back ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.arguments import checked
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.solutions import Solution
+from spmopt.api.verifying import require_feasible, unverified
+
+if TYPE_CHECKING:
+    from spmopt.execution.emission.linking import Linked
+
+FILES = ("commands.jsonl", "commands.bin", "spmopt_commands.h", "spmopt_sizes.h", "main.c")
+"""Names of what is written, in the order of writing."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Emission:
+    """Files to be written to a folder.
+
+    Attributes
+    ----------
+    title
+        One line on what they hold.
+    files
+        Contents by name.
+    record
+        What they hold, as a JSON object.
+    """
+
+    title: str
+    files: Mapping[str, bytes]
+    record: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def __str__(self) -> str:
+        return self.title
+
+    def save(self, folder: str | Path) -> None:
+        """Write the files, and the folder where there is none; existing files are replaced.
+
+        Raises
+        ------
+        InputError
+            That cannot be.
+        """
+        from spmopt.io.document import require_folder, write_bytes
+
+        require_folder(Path(folder))
+        for name, content in self.files.items():
+            write_bytes(Path(folder) / name, content)
+
+
+@checked
+def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emission:
+    """Make files of a verified schedule's commands, for the back end of a compiler.
+
+    They hold every DMA command, move and operation in the order of execution, with addresses,
+    descriptors of contiguous bytes, and what each waits for where engines run at the same time.
+
+    Parameters
+    ----------
+    result
+        Result file, or solution.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Emission
+        ``save`` writes them to a folder.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or holds no schedule.
+    ScheduleError
+        The schedule is not legal.
+    """
+    from spmopt.execution.commands import machine_program
+    from spmopt.execution.emission.linking import link
+    from spmopt.verifier import require_legal
+
+    if not isinstance(result, Solution):
+        result = unverified(result, callbacks)
+    require_feasible(result)
+    callbacks.progress("verifying", None)
+    require_legal(result.instance, result.schedule, result.result.totals)
+    callbacks.progress("deriving commands", None)
+    linked = link(machine_program(result.instance, result.schedule))
+    files = _files(linked)
+    counts = {
+        "commands": len(linked.program.commands),
+        "descriptors": len(linked.descriptors),
+        "waits": len(linked.waits),
+    }
+    words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    record = {"instance": result.instance.name, **counts, "files": list(files)}
+    return Emission(f"{result.instance.name}: {words}", files, record)
+
+
+def _files(linked: Linked) -> dict[str, bytes]:
+    from importlib.resources import files
+
+    from spmopt.execution.emission.binary import binary, sizes
+    from spmopt.execution.emission.lines import json_lines
+
+    here = files("spmopt.execution.emission")
+    contents = (
+        json_lines(linked).encode(),
+        binary(linked),
+        (here / "spmopt_commands.h").read_bytes(),
+        sizes(linked).encode(),
+        (here / "main.c").read_bytes(),
+    )
+    return dict(zip(FILES, contents, strict=True))

@@ -1,0 +1,128 @@
+"""What is emitted as JSON Lines is followed without the program, to the same contents of DRAM."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spmopt.execution.commands import machine_program
+from spmopt.execution.emission import replay
+from spmopt.execution.emission.lines import json_lines
+from spmopt.execution.emission.linking import link
+from spmopt.execution.waits import Engine
+from tests.execution.emission.cases import CASES, digests, solved
+
+Lines = list[dict[str, Any]]
+
+
+def emitted(name: str) -> Lines:
+    """The header and commands of a case."""
+    text = json_lines(link(machine_program(*solved(name))))
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def replayed(lines: Lines, order: list[int] | None = None) -> list[str]:
+    """Digests of tensors after all commands, in an order."""
+    header, *commands = lines
+    machine = replay.Machine(header, 0)
+    for index in range(len(commands)) if order is None else order:
+        machine.execute(commands[index])
+    parts = [machine.dram[each["dram_address"] :][: each["bytes"]] for each in machine.tensors]
+    return [blake2b(part.data, digest_size=8).hexdigest() for part in parts]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_replayed_contents_are_those_of_run(name: str) -> None:
+    assert replayed(emitted(name)) == digests(*solved(name))
+
+
+@pytest.mark.parametrize("name", ["lenet training", "transformer training", "moves"])
+def test_the_consumer_needs_the_file_alone(name: str, tmp_path: Path) -> None:
+    text = json_lines(link(machine_program(*solved(name))))
+    (tmp_path / "commands.jsonl").write_text(text)
+    shutil.copy(replay.__file__, tmp_path / "replay.py")
+    assert len((tmp_path / "replay.py").read_text().splitlines()) < 100
+    line = [sys.executable, "-I", "replay.py", "commands.jsonl", "7"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, cwd=tmp_path)
+    expected = digests(*solved(name), seed=7)
+    assert done.stdout.splitlines() == [f"{k} {digest}" for k, digest in enumerate(expected)]
+
+
+@pytest.mark.parametrize("name", ["lenet", "lenet training", "transformer training"])
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_wrong_address_shows(name: str, place: int) -> None:
+    lines = emitted(name)
+    load = [each for each in lines[1:] if each["kind"] == "load"][place]
+    load["dram_address"] += 1 if load["dram_address"] == 0 else -1
+    assert replayed(lines) != digests(*solved(name))
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "resnet"])
+def test_every_order_that_waits_leave_open_leaves_the_same(name: str) -> None:
+    lines, generator, other = emitted(name), np.random.default_rng(1), 0
+    expected = digests(*solved(name))
+    for _ in range(4):
+        order = interleaved(lines[1:], generator)
+        other += order != sorted(order)
+        assert replayed(lines, order) == expected
+    assert other or len(lines) < 30
+
+
+def interleaved(commands: Lines, generator: np.random.Generator) -> list[int]:
+    """An order in which engines, each as fast as it likes, may end commands."""
+    queues = {each.name.lower(): list[int]() for each in Engine}
+    for each in commands:
+        queues[each["engine"]].append(each["index"])
+    speed = {name: float(generator.random() ** 3) for name in queues}
+    done, order = set[int](), list[int]()
+    while len(order) < len(commands):
+        ready = [
+            name for name, queue in queues.items() if queue and _ready(commands[queue[0]], done)
+        ]
+        chosen = max(ready, key=lambda name: speed[name] * float(generator.random()))
+        order.append(queues[chosen].pop(0))
+        done.add(order[-1])
+    return order
+
+
+def _ready(command: dict[str, Any], done: set[int]) -> bool:
+    return set(command["waits_for"]) <= done
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_lines_agree_with_each_other(name: str) -> None:
+    header, *commands = emitted(name)
+    assert header["commands"] == len(commands)
+    assert [each["index"] for each in commands] == list(range(len(commands)))
+    signals = {(on, each["index"]) for each in commands for on in each["waits_for"]}
+    assert signals == {(each["index"], by) for each in commands for by in each["waited_for_by"]}
+    assert all(on < by for on, by in signals)
+    for each in commands:
+        for address, _, size in each.get("spm", ()):
+            assert 0 <= address < address + size <= header["spm_bytes"]
+        if "buffer_address" in each:
+            memory = each["kind"].removeprefix("stream_").replace("lift", "move")
+            end = each["buffer_address"] + each["bytes"]
+            assert end <= header["buffer_bytes"][memory.replace("lay", "move")]
+        for operand in each.get("operands", ()):
+            if operand["use"] != "write":
+                runs = sorted(run[1:] for memory in ("spm", "in") for run in operand[memory])
+                ends = [begin + size for begin, size in runs]
+                assert [begin for begin, _ in runs] == [0, *ends[:-1]]
+                assert ends[-1] == header["tensors"][operand["tensor"]]["bytes"]
+
+
+def test_cases_have_every_kind_of_command() -> None:
+    found = {each["kind"] for name in CASES for each in emitted(name)[1:]}
+    assert found == {"load", "store", "stream_in", "stream_out", "lift", "lay", "compute"}
+    runs = [len(each["spm"]) for name in CASES for each in emitted(name)[1:] if "spm" in each]
+    assert max(runs) > 1
+    assert {emitted(name)[0]["duplex"] for name in CASES} == {False, True}

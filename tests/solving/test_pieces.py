@@ -98,14 +98,14 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None
     assert result.pieces is not None
     assert result.value is not None
     every = covers(result.pieces.listing)
-    if len(every) > 60:
-        every = every[:: len(every) // 60]
+    if len(every) > 30:
+        every = every[:: len(every) // 30]
     # Segments that are whole make one instance, whatever their borders.
     apart = {tuple(each for each in cover if each.count > 1): cover for cover in every}
     least = None
     for cover in apart.values():
         chunked, _ = result.pieces.listing.instance(cover)
-        value = solve(chunked, "page", request(tolerance=1e-4)).value
+        value = solve(chunked, "page", request(tolerance=1e-3, time_limit_s=0.2)).value
         assert value is not None
         assert result.cover_bound is not None
         assert result.cover_bound <= value

@@ -22,7 +22,7 @@ def relaxed(instance: Instance) -> int | None:
     return found
 
 
-@pytest.mark.parametrize("seed", range(600, 616))
+@pytest.mark.parametrize("seed", range(600, 614))
 def test_not_above_brute_force(seed: int) -> None:
     instance = small(seed)
     least, best = relaxed(instance), least_replay(instance)

@@ -136,26 +136,26 @@ def run(
     callbacks.progress("verifying", None)
     report = require_legal(instance, schedule, result.result.totals)
     callbacks.progress("executing without a scratchpad", None)
-    computation = _computation(result, network, kernels, data, seed=seed, callbacks=callbacks)
+    found = computation(result, network, kernels, data, seed=seed, callbacks=callbacks)
     callbacks.progress("executing", None)
     program = machine_program(instance, schedule)
     comparison = compare(
         program,
-        execute(program, computation.contents, computation.kernel),
-        computation.expected,
-        dtypes=computation.dtypes,
-        tolerance=computation.tolerance,
+        execute(program, found.contents, found.kernel),
+        found.expected,
+        dtypes=found.dtypes,
+        tolerance=found.tolerance,
         totals=report.totals,
     )
     return Execution(
         solution=result,
         comparison=comparison,
-        kernels=computation.words,
-        tolerance=computation.tolerance,
+        kernels=found.words,
+        tolerance=found.tolerance,
     )
 
 
-def _computation(
+def computation(
     solution: Solution,
     network: Workload | Graph | None,
     kernels: str | Kernel | None,
@@ -164,7 +164,13 @@ def _computation(
     seed: int,
     callbacks: Callbacks,
 ) -> Computation:
-    """Choose what computes operations, and execute them plainly."""
+    """Choose what computes operations, and execute them plainly; arguments as of :func:`run`.
+
+    Raises
+    ------
+    InputError
+        Nothing says what operations compute, or an operator has no kernel, where it is asked for.
+    """
     from spmopt.execution.computations import by_bytes, by_graph, listing_for
 
     instance, pieces = solution.instance, solution.result.pieces

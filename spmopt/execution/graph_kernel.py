@@ -8,8 +8,8 @@ band needs and does not name shows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from spmopt.execution.values import initial_values, is_view, seen, wrapped
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering
 
-_UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
+UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
 """What kernels raise of attributes and operands that they do not know."""
 _STATISTICS = "BatchNormalizationStatistics"
 _GONE = np.empty(0, np.uint8)
@@ -36,6 +36,53 @@ _EXACT = (_STATISTICS,)
 """Operators whose results are shares of means: not wrapped, for they are not whole."""
 _BY_PLACE = ("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining")
 """Operators that treat an element by where it stands: computed whole, of which a piece is cut."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What an operation of a cover computes.
+
+    Attributes
+    ----------
+    node
+        Its operator, under the name of its kernel, and values.
+    inputs, outputs
+        Whole tensors that the values are of.
+    origin
+        Which piece it is.
+    operands
+        Positions of the inputs that the kernel gets: not those updated in place, whose old
+        contents are added to the result, but for what an optimizer updates.
+    old
+        The outputs that have old contents.
+    input_axes, output_axes
+        Along which a piece's share is cut; None where the kernel takes or makes all.
+    share_axes
+        Along which a piece's share is cut of what the kernel has made.
+    """
+
+    node: Node
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    origin: Origin
+    operands: tuple[int, ...]
+    old: frozenset[int]
+    input_axes: tuple[int | None, ...]
+    output_axes: tuple[int | None, ...]
+    share_axes: tuple[int | None, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether whole numbers are not wrapped."""
+        return self.node.operator in _EXACT
+
+    def share(self, array: Array, axis: int | None) -> Array:
+        """Return its share of a whole array along an axis."""
+        if axis is None:
+            return array
+        size = array.shape[axis] // self.origin.pieces
+        inner = slice(self.origin.piece * size, (self.origin.piece + 1) * size)
+        return array[(slice(None),) * axis + (inner,)]
 
 
 class GraphKernel:
@@ -59,12 +106,17 @@ class GraphKernel:
     def __init__(self, listing: Listing, cover: Cover | None = None, data: str = "integer") -> None:
         assert listing.graph is not None
         low = Lowering(listing.graph, listing.machine, listing.lowering)
-        self.graph, self._data, self._low = low.graph, data, low
+        self.graph, self.whole_numbers, self._data, self._low = (
+            low.graph,
+            data == "integer",
+            data,
+            low,
+        )
         self.instance, self._origins = listing.instance(cover or whole(listing))
         self._nodes = [_renamed(node, low) for node in low.nodes]
         self._kernels = _kernels(self._nodes)
-        self._views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
-        self._layout = PartLayout(low, listing, cover or whole(listing))
+        self.views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
+        self.layout = PartLayout(low, listing, cover or whole(listing))
 
     @cached_property
     def _cuts(self) -> list[NodeCut | None]:
@@ -74,13 +126,13 @@ class GraphKernel:
     @property
     def dtypes(self) -> list[np.dtype[Any]]:
         """Types of the elements of the instance's tensors."""
-        return self._layout.dtypes
+        return self.layout.dtypes
 
     def contents(self, seed: int) -> list[Bytes | None]:
         """Return bytes of each of the instance's tensors at the start, None of those not there."""
         values = initial_values(self.graph, self._data, seed)
-        given: list[Array | None] = [values.get(root) for root in self._layout.roots]
-        parts = self._layout.cut(given)
+        given: list[Array | None] = [values.get(root) for root in self.layout.roots]
+        parts = self.layout.cut(given)
         return [
             each if tensor.in_dram else None
             for each, tensor in zip(parts, self.instance.tensors, strict=True)
@@ -89,68 +141,95 @@ class GraphKernel:
     def cut(self, tensors: Sequence[Bytes]) -> list[Bytes]:
         """Return the parts of whole tensors, as those of the instance; nothing of what is gone."""
         arrays = [
-            self._layout.array(t, each) if each.size else None for t, each in enumerate(tensors)
+            self.layout.array(t, each) if each.size else None for t, each in enumerate(tensors)
         ]
-        return [_GONE if each is None else each for each in self._layout.cut(arrays)]
+        return [_GONE if each is None else each for each in self.layout.cut(arrays)]
+
+    def task(self, index: int) -> Task:
+        """Return what an operation of the instance computes."""
+        operation, origin = self.instance.operations[index], self._origins[index]
+        node, used = self._nodes[origin.operation], self._low.used[origin.operation]
+        cut = self._cuts[origin.operation] if origin.pieces > 1 else None
+        by_place, there = node.operator in _BY_PLACE, {*map(self.layout.tensor_of, operation.reads)}
+        old = {v for v, t in zip(node.outputs, used.outputs, strict=True) if t in there}
+        added = frozenset() if node.operator in UPDATES else frozenset(old)
+        uncut = (None,) * len(node.inputs)
+        axes = cut.outputs if cut else (None,) * len(node.outputs)
+        return Task(
+            node=node,
+            inputs=tuple(used.inputs),
+            outputs=tuple(used.outputs),
+            origin=origin,
+            operands=tuple(at for at, v in enumerate(node.inputs) if v not in added),
+            old=added,
+            input_axes=cut.inputs if cut and not by_place else uncut,
+            output_axes=axes,
+            share_axes=axes if by_place else (None,) * len(axes),
+        )
 
     def __call__(self, index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
         """Compute an operation of the instance."""
-        operation, origin = self.instance.operations[index], self._origins[index]
-        node, used = self._nodes[origin.operation], self._low.used[origin.operation]
-        given = self._layout.joined(dict(zip(operation.reads, operands, strict=True)))
-        cut = self._cuts[origin.operation] if origin.pieces > 1 else None
-        old = {v: given[t] for v, t in zip(node.outputs, used.outputs, strict=True) if t in given}
-        inputs = []
-        for place, (value, tensor) in enumerate(zip(node.inputs, used.inputs, strict=True)):
-            if value not in old or node.operator in UPDATES:
-                array = self._seen(value, given[tensor])
-                axis = cut.inputs[place] if cut and node.operator not in _BY_PLACE else None
-                inputs.append(_widened(_share(array, axis, origin)))
-        axes = cut.outputs if cut else (None,) * len(node.outputs)
-        call = self._call(node, inputs, axes, origin)
-        results = _computed(self._kernels[origin.operation], call, node)
-        if node.operator in _BY_PLACE:
-            results = [_share(each, axis, origin) for each, axis in zip(results, axes, strict=True)]
+        operation, task = self.instance.operations[index], self.task(index)
+        given = self.layout.joined(dict(zip(operation.reads, operands, strict=True)))
+        call = self.call(task, [self._operand(task, at, given) for at in task.operands])
+        results = _computed(self._kernels[task.origin.operation], call, task.node)
         made = {}
         for place, result in enumerate(results):
-            before = None if node.operator in UPDATES else old.get(node.outputs[place])
-            if before is not None:
-                before = _widened(_share(before, axes[place], origin))
-            made[used.outputs[place]] = self._result(call, result, before), axes[place]
+            tensor, axis = task.outputs[place], task.output_axes[place]
+            before = None
+            if task.node.outputs[place] in task.old:
+                before = self._widened(task.share(given[tensor], axis))
+            found = task.share(result, task.share_axes[place])
+            made[tensor] = self._result(task, call, found, before), axis
         return [
-            self._layout.part(tensor, *made[self._layout.tensor_of(tensor)], origin)
+            self.layout.part(tensor, *made[self.layout.tensor_of(tensor)], task.origin)
             for tensor in operation.writes
         ]
 
-    def _call(
-        self, node: Node, inputs: Sequence[Array], axes: Sequence[int | None], origin: Origin
-    ) -> Call:
-        shapes = [self.graph.values[v].shape for v in node.outputs]
+    def _operand(self, task: Task, at: int, given: Mapping[int, Array]) -> Array:
+        array = self._seen(task.node.inputs[at], given[task.inputs[at]])
+        return self._widened(task.share(array, task.input_axes[at]))
+
+    def call(self, task: Task, inputs: Sequence[Array]) -> Call:
+        """Return what the kernel of a task is given."""
+        shapes = [self.graph.values[v].shape for v in task.node.outputs]
+        pieces = task.origin.pieces
         return Call(
-            operator=node.operator,
-            attributes=node.attributes,
+            operator=task.node.operator,
+            attributes=task.node.attributes,
             inputs=inputs,
             shapes=tuple(
                 shape
                 if axis is None
-                else (*shape[:axis], shape[axis] // origin.pieces, *shape[axis + 1 :])
-                for shape, axis in zip(shapes, axes, strict=True)
+                else (*shape[:axis], shape[axis] // pieces, *shape[axis + 1 :])
+                for shape, axis in zip(shapes, task.output_axes, strict=True)
             ),
-            pieces=origin.pieces,
-            whole_numbers=self._data == "integer",
+            pieces=pieces,
+            whole_numbers=self.whole_numbers,
         )
 
-    def _result(self, call: Call, result: Array, before: Array | None) -> Array:
+    def _result(self, task: Task, call: Call, result: Array, before: Array | None) -> Array:
         """Add what a piece or a reader before has left there, and wrap whole numbers."""
         found = np.asarray(result)
-        if self._data == "integer" and found.dtype.kind == "f" and call.operator not in _EXACT:
-            scale = found.shape[call.axis()] if call.operator == "Softmax" else 1
-            return wrapped(found, call.inputs, before, scale=scale)
+        if self.whole_numbers and found.dtype.kind == "f" and not task.exact:
+            return wrapped(found, call.inputs, before, scale=wrapping_scale(call))
         return found if before is None else before + found
+
+    def _widened(self, array: Array) -> Array:
+        """Return whole numbers in fp64, others narrower than 32 bits in fp32, as sums are kept.
+
+        So all sums of whole numbers are exact, and what is rounded to one (an exponential) is so
+        whatever library computes it.
+        """
+        if array.dtype.kind in "iub":
+            return array
+        if self.whole_numbers:
+            return array.astype(np.float64)
+        return array.astype(np.float32) if array.dtype.itemsize < 4 else array
 
     def _seen(self, value: int, array: Array) -> Array:
         """Return what a value, perhaps a view of views, is of the array of its tensor."""
-        node = self._views.get(value)
+        node = self.views.get(value)
         if node is None:
             return array
         source = self._seen(node.inputs[0], array)
@@ -187,23 +266,13 @@ def _computed(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
     try:
         with np.errstate(all="ignore"):
             return kernel(call)
-    except _UNFIT as error:
+    except UNFIT as error:
         why = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
             f"kernels: {node.operator} ({node.name}) cannot be computed so: {why}; use kernels hash"
         ) from error
 
 
-def _share(array: Array, axis: int | None, origin: Origin) -> Array:
-    """Return a piece's share of a whole array along an axis."""
-    if axis is None:
-        return array
-    size = array.shape[axis] // origin.pieces
-    inner = slice(origin.piece * size, (origin.piece + 1) * size)
-    return array[(slice(None),) * axis + (inner,)]
-
-
-def _widened(array: Array) -> Array:
-    """Return numbers narrower than 32 bits in fp32, as sums of them are kept."""
-    narrow = array.dtype.itemsize < 4 and array.dtype.kind not in "iub"
-    return array.astype(np.float32) if narrow else array
+def wrapping_scale(call: Call) -> int:
+    """Return what results are multiplied by before they are wrapped: probabilities are small."""
+    return call.shapes[0][call.axis()] if call.operator == "Softmax" else 1

@@ -105,6 +105,10 @@ class PartLayout:
         """Return the tensor that a part is of."""
         return self._owner[part]
 
+    def shape(self, tensor: int) -> tuple[int, ...]:
+        """Return the shape of a whole tensor."""
+        return self._shapes[tensor]
+
     def array(self, tensor: int, content: Bytes) -> Array:
         """Return all of a tensor as an array."""
         return _typed(content, self._whole_dtypes[tensor]).reshape(self._shapes[tensor])
@@ -133,8 +137,14 @@ class PartLayout:
             there[...] = _typed(content, dtype).reshape(there.shape)
         return found
 
-    def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
-        """Return a part of a result that is whole, or a piece's share along an axis."""
+    def place(self, part: int) -> tuple[tuple[int, ...], tuple[slice, ...]]:
+        """Return the shape of the whole tensor as it is cut, and where in that a part lies."""
+        return self._laid[self._owner[part]], self._places[part]
+
+    def share(
+        self, part: int, axis: int | None, origin: Origin
+    ) -> tuple[tuple[int, ...], tuple[slice, ...]]:
+        """Return the same of a result: a whole one, or a piece's share along an axis."""
         tensor, place = self._owner[part], list(self._places[part])
         shape, batch = self._laid[tensor], self._batch[tensor]
         if axis is not None and batch is not None:
@@ -142,7 +152,12 @@ class PartLayout:
             low, high, _ = place[batch].indices(shape[batch])
             place[batch] = slice(low - origin.piece * size, high - origin.piece * size)
             shape = (*shape[:batch], size, *shape[batch + 1 :])
-        return _bytes(result.reshape(shape).astype(self.dtypes[part])[tuple(place)])
+        return shape, tuple(place)
+
+    def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
+        """Return a part of a result that is whole, or a piece's share along an axis."""
+        shape, place = self.share(part, axis, origin)
+        return _bytes(result.reshape(shape).astype(self.dtypes[part])[place])
 
 
 def _typed(content: Bytes, dtype: np.dtype[Any]) -> Array:

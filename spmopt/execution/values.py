@@ -18,7 +18,7 @@ from spmopt.graph.operators.spec import Style
 
 DATA = ("integer", "normal")
 """Contents at the start."""
-_WRAP, _FACTOR = 8, 61
+_WRAP, FACTOR = 8, 61
 """With integer data results are wrapped to whole numbers from -8 to 7. They are multiplied before:
 by an odd number, which loses nothing of whole ones, and by which probabilities count too."""
 _TYPES = {
@@ -148,5 +148,5 @@ def wrapped(
     wrong = ~np.isfinite(found)
     if wrong.any() and all(np.isfinite(each).all() for each in operands if each.dtype.kind == "f"):
         found[wrong] = 0
-    found = np.round(found * (_FACTOR * scale)) + (_WRAP if before is None else _WRAP + before)
+    found = np.round(found * (FACTOR * scale)) + (_WRAP if before is None else _WRAP + before)
     return np.mod(found, 2 * _WRAP) - _WRAP

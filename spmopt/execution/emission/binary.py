@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate
 
 import numpy as np
@@ -15,7 +16,7 @@ from spmopt.execution.emission.linking import Linked, Memory
 MAGIC = b"SPMOPT\r\n"
 IN_DRAM, KEEP, DUPLEX = 1, 2, 1
 _WORD, _LONG, _INDEX = np.dtype("<u4"), np.dtype("<u8"), np.dtype("<i4")
-_SECTION = np.dtype([("offset", _LONG), ("count", _LONG)])
+SECTION = np.dtype([("offset", _LONG), ("count", _LONG)])
 _SIZES = ("spm_bytes", "page_bytes", "dram_bytes", "in_bytes", "out_bytes", "move_bytes")
 _SECTIONS = ("tensors", "operations", "operands", "commands", "descriptors", "waits", "names")
 HEADER = np.dtype(
@@ -24,7 +25,7 @@ HEADER = np.dtype(
         ("version", _WORD),
         ("flags", _WORD),
         *((name, _LONG) for name in _SIZES),
-        *((name, _SECTION) for name in _SECTIONS),
+        *((name, SECTION) for name in _SECTIONS),
     ]
 )
 TENSOR = np.dtype(
@@ -58,11 +59,11 @@ _EDGE = 8
 
 def binary(linked: Linked) -> bytes:
     """Return the content of ``commands.bin``."""
-    names = _Names()
+    names = Names()
     waits = [*linked.waits_for(), *linked.waited_for_by()]
     operations = linked.program.instance.operations
     operands = [t for each in operations for t in (*each.reads, *each.writes)]
-    sections: dict[str, NDArray[np.generic]] = {
+    content: dict[str, NDArray[np.generic]] = {
         "tensors": _tensors(linked, names),
         "operations": _operations(linked, names),
         "operands": np.array(operands, _WORD),
@@ -71,12 +72,16 @@ def binary(linked: Linked) -> bytes:
         "waits": np.array([on for each in waits for on in each], _WORD),
         "names": np.frombuffer(bytes(names.text), np.uint8),
     }
-    header = _header(linked)
-    body, end = list[bytes](), HEADER.itemsize
-    for name, records in sections.items():
+    return sections(_header(linked), content)
+
+
+def sections(header: NDArray[np.void], content: Mapping[str, NDArray[np.generic]]) -> bytes:
+    """Return a file of a header and sections, whose places are written to the header."""
+    body, end = list[bytes](), header.itemsize
+    for name, records in content.items():
         header[name]["offset"], header[name]["count"] = end, records.size
-        content = records.tobytes()
-        body.append(content + bytes(-len(content) % _EDGE))
+        own = records.tobytes()
+        body.append(own + bytes(-len(own) % _EDGE))
         end += len(body[-1])
     return b"".join((header.tobytes(), *body))
 
@@ -88,7 +93,7 @@ def sizes(linked: Linked) -> str:
     return f"#ifndef SPMOPT_SIZES_H\n#define SPMOPT_SIZES_H\n\n{defined}\n#endif\n"
 
 
-class _Names:
+class Names:
     """Names one after the other, each once."""
 
     def __init__(self) -> None:
@@ -116,7 +121,7 @@ def _header(linked: Linked) -> NDArray[np.void]:
     return found
 
 
-def _tensors(linked: Linked, names: _Names) -> NDArray[np.void]:
+def _tensors(linked: Linked, names: Names) -> NDArray[np.void]:
     pairs = zip(linked.program.instance.tensors, linked.program.dram_offset.tolist(), strict=True)
     rows = [
         (
@@ -132,7 +137,7 @@ def _tensors(linked: Linked, names: _Names) -> NDArray[np.void]:
     return np.array(rows, TENSOR)
 
 
-def _operations(linked: Linked, names: _Names) -> NDArray[np.void]:
+def _operations(linked: Linked, names: Names) -> NDArray[np.void]:
     operations = linked.program.instance.operations
     counts = [len(each.reads) + len(each.writes) for each in operations]
     first = accumulate(counts, initial=0)

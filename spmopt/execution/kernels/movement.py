@@ -25,7 +25,8 @@ def _parts(call: Call) -> Sequence[Array]:
     return [x[(slice(None),) * axis + (slice(*edge),)] for edge in pairwise(edges)]
 
 
-def _slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
+def slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return what Slice takes of each axis."""
     starts, ends = (integers(call.attributes, name) for name in ("starts", "ends"))
     axes = integers(call.attributes, "axes", tuple(range(len(starts))))
     steps = integers(call.attributes, "steps", (1,) * len(starts))
@@ -38,12 +39,12 @@ def _slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
 
 def _sliced(call: Call) -> Sequence[Array]:
     (x,) = call.inputs
-    return [x[_slices(call, x.shape)]]
+    return [x[slices(call, x.shape)]]
 
 
 def _unsliced(call: Call) -> Sequence[Array]:
     found = np.zeros(call.shapes[0], call.inputs[0].dtype)
-    found[_slices(call, call.shapes[0])] = call.inputs[0]
+    found[slices(call, call.shapes[0])] = call.inputs[0]
     return [found]
 
 
@@ -130,7 +131,7 @@ _NEAREST = {
 two."""
 
 
-def _nearest(call: Call, small: tuple[int, ...], large: tuple[int, ...]) -> list[Array]:
+def nearest(call: Call, small: tuple[int, ...], large: tuple[int, ...]) -> list[Array]:
     """Return the place of the source of each element, along each axis, of enlarging nearest."""
     asked = call.attributes
     how = (
@@ -150,13 +151,13 @@ def _nearest(call: Call, small: tuple[int, ...], large: tuple[int, ...]) -> list
 
 def _resized(call: Call) -> Sequence[Array]:
     (x,) = call.inputs
-    return [x[np.ix_(*_nearest(call, x.shape, call.shapes[0]))]]
+    return [x[np.ix_(*nearest(call, x.shape, call.shapes[0]))]]
 
 
 def _resized_back(call: Call) -> Sequence[Array]:
     (dy,), (shape,) = call.inputs, call.shapes
     found = np.zeros(shape, dy.dtype)
-    np.add.at(found, np.ix_(*_nearest(call, shape, dy.shape)), dy)
+    np.add.at(found, np.ix_(*nearest(call, shape, dy.shape)), dy)
     return [found]
 
 

@@ -12,7 +12,10 @@ from spmopt.graph.operators.attributes import integer
 RATE = 0.5
 """Learning rate: of one step any shows what it should."""
 _DECAY, _DECAY_OF_SQUARES, _EPSILON = 0.5, 0.75, 2.0**-10
-UPDATES = ("SGD", "Momentum", "Adam", "Adagrad")
+CONSTANTS = (RATE, _DECAY, _DECAY_OF_SQUARES, _EPSILON)
+STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2, "Adagrad": 1}
+"""How many states optimizers have."""
+UPDATES = tuple(STATES)
 """Operators that read, of what they update in place, the old contents as operands."""
 
 
@@ -109,7 +112,7 @@ def _updated(call: Call) -> Sequence[Array]:
     A master copy stands before the states; it is what is updated, and the weight follows it.
     """
     weight, gradient, *states = call.inputs
-    count = {"SGD": 0, "Momentum": 1, "Adam": 2, "Adagrad": 1}[call.operator]
+    count = STATES[call.operator]
     masters, states = states[: len(states) - count], states[len(states) - count :]
     of = masters[0] if masters else weight
     if call.operator == "SGD":

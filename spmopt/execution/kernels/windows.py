@@ -63,10 +63,10 @@ def _average_pool(call: Call) -> Sequence[Array]:
     total = np.zeros(shape, x.dtype)
     for where in _taps(call, x.shape, shape):
         total = total + padded[where]
-    return [total / _counts(call, x.shape, shape).astype(x.dtype)]
+    return [total / counts(call, x.shape, shape).astype(x.dtype)]
 
 
-def _counts(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Array:
+def counts(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Array:
     """Return how many elements each window has: none of the padding, unless that counts."""
     room = _room(call, x, y)
     there = np.pad(np.ones(x[2:]), room[2:])
@@ -94,7 +94,7 @@ def _max_pool_gradient(call: Call) -> Sequence[Array]:
 def _average_pool_gradient(call: Call) -> Sequence[Array]:
     (dy,), (shape,) = call.inputs, call.shapes
     room = _room(call, shape, dy.shape)
-    share = dy / _counts(call, shape, dy.shape).astype(dy.dtype)
+    share = dy / counts(call, shape, dy.shape).astype(dy.dtype)
     padded = np.zeros([n + sum(more) for n, more in zip(shape, room, strict=True)], dy.dtype)
     for where in _taps(call, shape, dy.shape):
         padded[where] += share

@@ -1,0 +1,1 @@
+"""Operators as steps of the kernels in C: what each gets, and from where."""

@@ -1,0 +1,31 @@
+"""How operators are computed in C, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from spmopt.core.graph import Node
+from spmopt.execution.emission.reference import (
+    layers,
+    losses,
+    movement,
+    pointwise,
+    products,
+    windows,
+)
+from spmopt.execution.emission.reference.steps import Steps
+from spmopt.execution.kernels.call import Array, Call
+
+Describing = Callable[[Call, Sequence[Array], Steps], None]
+"""Adds the steps that make arrays of results, zeros at first, of an operator's operands."""
+DESCRIBED: Mapping[str, Describing] = {
+    name: each
+    for module in (pointwise, movement, layers, losses, windows)
+    for name, each in module.DESCRIBED.items()
+}
+
+
+def describing(node: Node) -> Describing | None:
+    """Return what describes a node; None where there are no kernels in C for it."""
+    found = DESCRIBED.get(node.operator)
+    return found or (products.described if products.is_product(node) else None)

@@ -512,8 +512,7 @@ static void wrap(call *c) {
     for (int64_t k = 0; k < c->integers[0]; k++) {
         double found = finite && !isfinite(x[k]) ? 0 : x[k];
         found = rint(found * c->numbers[0]) + (before == NULL ? 8 : 8 + before[k]);
-        found = fmod(found, 16);
-        c->results[0][k] = (found < 0 ? found + 16 : found) - 8;
+        c->results[0][k] = found - 16 * floor(found / 16) - 8;
     }
 }
 

@@ -23,7 +23,7 @@ from tests.verifier.random_plans import rich_schedule
 Case = Callable[[], tuple[Instance, Schedule]]
 
 
-def _lenet() -> Graph:
+def lenet() -> Graph:
     """Two convolutions, two poolings, three layers, a loss."""
     b = GraphBuilder("lenet")
     x = b.input("image", (2, 1, 32, 32))
@@ -48,7 +48,7 @@ def _network(
     parameters: Mapping[str, int] | None = None,
 ) -> tuple[Instance, Schedule]:
     if network == "lenet":
-        workload = spmopt.load(_lenet(), training=training)
+        workload = spmopt.load(lenet(), training=training)
     else:
         workload = spmopt.load(network, training=training, batch=1, parameters=parameters or {})
     on = spmopt.machine(spm=spm, page="256B", duplex=duplex)

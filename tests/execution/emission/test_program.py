@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spmopt.api.emitting import SOURCES
 from spmopt.execution.commands import machine_program
 from spmopt.execution.emission import binary as records
 from spmopt.execution.emission.linking import link
@@ -17,6 +18,7 @@ from tests.execution.emission.cases import CASES, digests, solved
 CC = shutil.which("cc")
 HERE = Path(records.__file__).parent
 OPTIONS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-Werror")
+FILES = [file for file in SOURCES["hash"] if file.endswith(".c")]
 pytestmark = pytest.mark.skipif(CC is None, reason="no C compiler")
 NETWORKS = [name for name in CASES if not name.startswith("random")]
 
@@ -26,13 +28,13 @@ def emitted(name: str, folder: Path) -> None:
     linked = link(machine_program(*solved(name)))
     (folder / "commands.bin").write_bytes(records.binary(linked))
     (folder / "spmopt_sizes.h").write_text(records.sizes(linked))
-    for file in ("main.c", "spmopt_commands.h"):
+    for file in SOURCES["hash"]:
         shutil.copy(HERE / file, folder / file)
 
 
 def compiled(folder: Path, *options: str) -> None:
     """Compile without a warning."""
-    line = [str(CC), *OPTIONS, *options, "main.c", "-o", "program"]
+    line = [str(CC), *OPTIONS, *options, *FILES, "-o", "program"]
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -61,7 +63,7 @@ def test_the_program_comes_to_the_contents_of_run(name: str, tmp_path: Path) -> 
 def watched(tmp_path: Path) -> Path:
     """A folder of a program that a sanitizer watches for races of threads."""
     emitted("moves", tmp_path)
-    line = [str(CC), *OPTIONS, "-pthread", "-fsanitize=thread", "main.c", "-o", "program"]
+    line = [str(CC), *OPTIONS, "-pthread", "-fsanitize=thread", *FILES, "-o", "program"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, check=False)
     plain = [str(CC), "-fsanitize=thread", "-x", "c", "-", "-o", "plain"]
     source = b"int main(void) { return 0; }"

@@ -73,14 +73,6 @@ def _batch_apply(call: Call, results: Sequence[Array], do: Steps) -> None:
     _scaled(do, results[0], normalized, scale, bias)
 
 
-def _batch_training(call: Call, results: Sequence[Array], do: Steps) -> None:
-    x, scale, bias = call.inputs
-    _statistics(call, results[1:], do)
-    mean, squares = (_channels(each, x.ndim) for each in results[1:])
-    normalized, _ = _normalized(do, x, mean, squares, _epsilon(call))
-    _scaled(do, results[0], normalized, *(_channels(each, x.ndim) for each in (scale, bias)))
-
-
 def _batch(call: Call, results: Sequence[Array], do: Steps) -> None:
     """Normalize by running statistics, as ONNX does."""
     x, *others = call.inputs
@@ -195,7 +187,6 @@ DESCRIBED: Mapping[str, Describing] = {
     "BatchNormalization": _batch,
     "BatchNormalizationStatistics": _statistics,
     "BatchNormalizationOfStatistics": _batch_apply,
-    "BatchNormalizationTraining": _batch_training,
     "LayerNormalization": _layer,
     "LayerNormalizationTraining": _layer_training,
     "RMSNormalization": _rms,

@@ -12,7 +12,7 @@ import numpy as np
 from spmopt.execution.emission.reference.steps import Steps, rows, summed_to
 from spmopt.execution.kernels.call import Array, Call
 from spmopt.execution.kernels.movement import nearest, slices
-from spmopt.graph.operators.attributes import integer, integers
+from spmopt.graph.operators.attributes import integer, integers, number, text
 
 if TYPE_CHECKING:
     from spmopt.execution.emission.reference.registry import Describing
@@ -62,13 +62,25 @@ def _transposed_back(call: Call, results: Sequence[Array], do: Steps) -> None:
     do.copy(results[0].transpose(_order(call)), call.inputs[0])
 
 
-def _unpadded(call: Call, results: Sequence[Array], do: Steps) -> None:
-    pads, shape = integers(call.attributes, "pads"), results[0].shape
-    axes = integers(call.attributes, "axes", tuple(range(len(shape))))
-    found = [slice(None)] * len(shape)
+def _inside(call: Call, inner: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return where in a padded array lies what is padded."""
+    pads, found = integers(call.attributes, "pads"), [slice(None)] * len(inner)
+    axes = integers(call.attributes, "axes", tuple(range(len(inner))))
     for axis, begin in zip(axes, pads, strict=False):
-        found[axis] = slice(begin, begin + shape[axis])
-    do.copy(results[0], call.inputs[0][tuple(found)])
+        found[axis] = slice(begin, begin + inner[axis])
+    return tuple(found)
+
+
+def _padded(call: Call, results: Sequence[Array], do: Steps) -> None:
+    given = call.attributes
+    if text(given, "mode", "constant") != "constant" or min(integers(given, "pads")) < 0:
+        raise NotImplementedError("only constants around all of it")
+    do.run("fill", results, numbers=[number(given, "constant_value", 0.0)])
+    do.copy(results[0][_inside(call, call.inputs[0].shape)], call.inputs[0])
+
+
+def _unpadded(call: Call, results: Sequence[Array], do: Steps) -> None:
+    do.copy(results[0], call.inputs[0][_inside(call, results[0].shape)])
 
 
 def _around(call: Call, shape: Sequence[int]) -> tuple[int, list[int]]:
@@ -99,6 +111,13 @@ def _unexpanded(call: Call, results: Sequence[Array], do: Steps) -> None:
 
 def _repeats(small: tuple[int, ...], large: tuple[int, ...]) -> list[int]:
     return [big // size for size, big in zip(small, large, strict=True)]
+
+
+def _tiled(call: Call, results: Sequence[Array], do: Steps) -> None:
+    x, large = call.inputs[0], results[0].shape
+    pairs = zip(_repeats(x.shape, large), x.shape, strict=True)
+    split = results[0].reshape([size for pair in pairs for size in pair])
+    do.copy(split, do.reshaped(x, [size for own in x.shape for size in (1, own)]))
 
 
 def _untiled(call: Call, results: Sequence[Array], do: Steps) -> None:
@@ -157,11 +176,13 @@ DESCRIBED: Mapping[str, Describing] = {
     "SliceGradient": _unsliced,
     "Transpose": _transposed,
     "TransposeGradient": _transposed_back,
+    "Pad": _padded,
     "PadGradient": _unpadded,
     "Gather": _gathered,
     "GatherGradient": _scattered,
     "Expand": _expanded,
     "ExpandGradient": _unexpanded,
+    "Tile": _tiled,
     "TileGradient": _untiled,
     **dict.fromkeys(("Resize", "Upsample"), _resized),
     **dict.fromkeys(("ResizeGradient", "UpsampleGradient"), _resized_back),

@@ -236,7 +236,7 @@ DESCRIBED: Mapping[str, Describing] = {
     **{f"{name}Gradient": _unary(*each) for name, each in _SLOPES.items()},
     **{name: _binary(kernel) for name, kernel in _BINARY.items()},
     **dict.fromkeys(("Gelu", "GeluGradient"), _gelu),
-    **dict.fromkeys(("Cast", "CastGradient", "Identity"), _same),
+    **dict.fromkeys(("Cast", "CastGradient"), _same),
     "Where": _choice,
     "WhereGradient": _choice_gradient,
     "SubGradient": _difference,

@@ -199,7 +199,7 @@ static double difference(const uint8_t *one, const uint8_t *other, uint32_t type
 
 int conclude(void) {
     uint64_t compared = 0, same = 0, wrong = 0;
-    double most = 0;
+    double most = 0, part = 0;
     for (uint64_t t = 0; t < program.header->tensors.count; t++) {
         const struct spmopt_result *r = &reference.results[t];
         const struct spmopt_tensor *tensor = &program.tensors[t];
@@ -213,13 +213,14 @@ int conclude(void) {
         }
         double distance = difference(one, other, r->type, tensor->bytes);
         most = distance > most ? distance : most;
+        part = distance / r->allowed > part ? distance / r->allowed : part;
         if (distance <= r->allowed && r->allowed > 0) continue;
         wrong++;
         printf("wrong: %s differs by %g\n", program.names + tensor->name, distance);
     }
     printf("compared %" PRIu64 ", the same %" PRIu64 ", wrong %" PRIu64
-           ", greatest difference %.3g\n",
-           compared, same, wrong, most);
+           ", greatest difference %.3g, of what is allowed %.3g\n",
+           compared, same, wrong, most, part);
     free(reference.kernels), free(reference.expected), free(reference.file);
     return wrong > 0;
 }

@@ -77,8 +77,8 @@ class _Writing:
         for place, tensor in enumerate(operation.writes):
             at = places[layout.tensor_of(tensor)]
             shape, where = layout.share(tensor, task.output_axes[at], task.origin)
-            part = self.steps.reshaped(found[at], shape)[(*where, ...)]
-            self.steps.write(place, layout.dtypes[tensor], part)
+            whole = self.steps.reshaped(found[at], shape)
+            self.steps.write(place, layout.dtypes[tensor], whole[where] if where else whole)
 
     def _joined(self, reads: Sequence[int]) -> dict[int, Array]:
         """Return whole tensors, no numbers where no part is read."""

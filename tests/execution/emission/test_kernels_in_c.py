@@ -217,9 +217,9 @@ def test_operators_without_gradients() -> None:
 
 
 ZOO: Mapping[str, dict[str, int]] = {
-    "bert-tiny": {"sequence": 4, "hidden": 8, "heads": 2, "layers": 1},
+    "gpt2": {"layers": 1, "sequence": 4, "hidden": 8, "heads": 2, "vocabulary": 12},
     "gnmt": {"layers": 2, "steps": 2, "hidden": 8, "vocabulary": 12},
-    "llama": {"layers": 1, "sequence": 4, "hidden": 16, "heads": 2, "groups": 1},
+    "llama": {"layers": 1, "sequence": 4, "hidden": 16, "heads": 2, "groups": 1, "vocabulary": 12},
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from spmopt.execution.commands import Kind, Use, machine_program
 from spmopt.execution.emission import binary as records
 from spmopt.execution.emission import lines
 from spmopt.execution.emission.linking import Memory, link
+from spmopt.execution.emission.reference import records as of_operators
+from spmopt.execution.emission.reference.steps import TYPES
+from spmopt.execution.emission.reference.steps import Use as Buffers
 from spmopt.execution.waits import Engine
 from tests.execution.emission.cases import CASES, solved
 from tests.execution.emission.test_lines import emitted
@@ -153,12 +157,9 @@ def test_the_binary_file_says_the_same(name: str) -> None:
 CC = shutil.which("cc")
 
 
-@pytest.mark.skipif(CC is None, reason="no C compiler")
-def test_the_header_has_the_same_records(tmp_path: Path) -> None:
-    structs = {"header": records.HEADER, "tensor": records.TENSOR, "command": records.COMMAND}
-    structs |= {"operation": records.OPERATION, "descriptor": records.DESCRIPTOR}
-    checks = [f"SPMOPT_VERSION == {lines.VERSION}", f"SPMOPT_DUPLEX == {records.DUPLEX}"]
-    checks += [f"SPMOPT_IN_DRAM == {records.IN_DRAM}", f"SPMOPT_KEEP == {records.KEEP}"]
+def checks_of(structs: Mapping[str, np.dtype[Any]]) -> list[str]:
+    """What C must find of structures, by name."""
+    checks = []
     for name, record in structs.items():
         assert record.fields is not None
         checks.append(f"sizeof(struct spmopt_{name}) == {record.itemsize}")
@@ -166,13 +167,39 @@ def test_the_header_has_the_same_records(tmp_path: Path) -> None:
             checks.append(f"offsetof(struct spmopt_{name}, {field}) == {at}")
             size = f"sizeof(((struct spmopt_{name} *)0)->{field})"
             checks.append(f"{size} == {np.dtype(type_).itemsize}")
-    for prefix, names in (("", Kind), ("ENGINE_", Engine), ("MEMORY_", Memory), ("USE_", Use)):
-        checks += [f"SPMOPT_{prefix}{each.name} == {each.value}" for each in names]
-    text = '#include <stddef.h>\n#include "spmopt_commands.h"\n'
+    return checks
+
+
+def require(checks: Sequence[str], header: str, folder: Path) -> None:
+    """Compile what is to be true."""
+    text = f'#include <stddef.h>\n#include "{header}"\n'
     text += "".join(f'_Static_assert({check}, "");\n' for check in checks)
-    (tmp_path / "check.c").write_text(text + "int main(void) { return 0; }\n")
+    (folder / "check.c").write_text(text + "int main(void) { return 0; }\n")
     options = ["-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{HEADER.parent}", "-fsyntax-only"]
     done = subprocess.run(
-        [str(CC), *options, "check.c"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [str(CC), *options, "check.c"], cwd=folder, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(CC is None, reason="no C compiler")
+def test_the_header_has_the_same_records(tmp_path: Path) -> None:
+    structs = {"header": records.HEADER, "tensor": records.TENSOR, "command": records.COMMAND}
+    structs |= {"operation": records.OPERATION, "descriptor": records.DESCRIPTOR}
+    checks = [f"SPMOPT_VERSION == {lines.VERSION}", f"SPMOPT_DUPLEX == {records.DUPLEX}"]
+    checks += [f"SPMOPT_IN_DRAM == {records.IN_DRAM}", f"SPMOPT_KEEP == {records.KEEP}"]
+    checks += checks_of(structs)
+    for prefix, names in (("", Kind), ("ENGINE_", Engine), ("MEMORY_", Memory), ("USE_", Use)):
+        checks += [f"SPMOPT_{prefix}{each.name} == {each.value}" for each in names]
+    require(checks, "spmopt_commands.h", tmp_path)
+
+
+@pytest.mark.skipif(CC is None, reason="no C compiler")
+def test_the_header_of_operators_has_the_same_records(tmp_path: Path) -> None:
+    structs = {"operators_header": of_operators.HEADER, "result": of_operators.RESULT}
+    structs |= {"task": of_operators.TASK, "buffer": of_operators.BUFFER}
+    structs |= {"step": of_operators.STEP, "view": of_operators.VIEW}
+    checks = [f"SPMOPT_BUFFER_{each.name} == {each.value}" for each in Buffers]
+    codes = ("F64", "F32", "I64", "I32", "I16", "I8", "U8", "BOOL")
+    checks += [f"SPMOPT_{c} == {v}" for c, v in zip(codes, TYPES.values(), strict=True)]
+    require([*checks, *checks_of(structs)], "spmopt_operators.h", tmp_path)

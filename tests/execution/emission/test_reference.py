@@ -22,6 +22,7 @@ from spmopt.execution.executor import Trace
 from spmopt.graph.build import GraphBuilder
 from tests.cli.run import runner
 from tests.execution.emission.cases import lenet
+from tests.graph.networks import residual
 
 CC = shutil.which("cc")
 pytestmark = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -222,3 +223,10 @@ def test_operators_without_a_kernel_are_named() -> None:
     with pytest.raises(spmopt.InputError, match=said):
         spmopt.emit(solution, workload)
     assert "kernels hash" in str(spmopt.emit(solution))
+
+
+def test_types_without_kernels_are_named() -> None:
+    workload = spmopt.load(residual(), dtype="bf16")
+    solution = spmopt.solve(spmopt.lower(workload, spmopt.machine(spm="8KiB")), "belady")
+    with pytest.raises(spmopt.InputError, match=r"elements of type bfloat16 have none in C; use"):
+        spmopt.emit(solution, workload)

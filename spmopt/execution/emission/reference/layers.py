@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spmopt.execution.emission.reference.pointwise import single
-from spmopt.execution.emission.reference.steps import Steps, rows, summed_to
+from spmopt.execution.emission.reference.steps import Describing, Steps, rows, summed_to
 from spmopt.execution.kernels.call import Array, Call
 from spmopt.graph.operators.attributes import integer, number
-
-if TYPE_CHECKING:
-    from spmopt.execution.emission.reference.registry import Describing
 
 _EPSILON = 1e-5
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spmopt.execution.emission.reference.products import add_up
-from spmopt.execution.emission.reference.steps import Steps, rows
+from spmopt.execution.emission.reference.steps import Describing, Steps, rows
 from spmopt.execution.kernels.call import Array, Call
 from spmopt.execution.kernels.training import CONSTANTS, STATES
 from spmopt.graph.operators.attributes import integer
 from spmopt.graph.operators.loops import Access, Index
-
-if TYPE_CHECKING:
-    from spmopt.execution.emission.reference.registry import Describing
 
 
 def _loss(kernel: str) -> Describing:

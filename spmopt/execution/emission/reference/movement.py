@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spmopt.execution.emission.reference.steps import Steps, rows, summed_to
+from spmopt.execution.emission.reference.steps import Describing, Steps, rows, summed_to
 from spmopt.execution.kernels.call import Array, Call
 from spmopt.execution.kernels.movement import nearest, slices
 from spmopt.graph.operators.attributes import integer, integers, number, text
-
-if TYPE_CHECKING:
-    from spmopt.execution.emission.reference.registry import Describing
 
 
 def _parts(array: Array, axis: int, sizes: Sequence[int]) -> Iterator[Array]:

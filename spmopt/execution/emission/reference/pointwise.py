@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from math import inf, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spmopt.execution.emission.reference.steps import Steps, rows, summed_to
+from spmopt.execution.emission.reference.steps import Describing, Steps, rows, summed_to
 from spmopt.execution.kernels.call import Array, Call
 from spmopt.execution.kernels.forward import of_tanh
 from spmopt.graph.operators.attributes import integer, number
-
-if TYPE_CHECKING:
-    from spmopt.execution.emission.reference.registry import Describing
 
 _Numbers = Callable[[Call], Sequence[float]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from spmopt.core.graph import Node
 from spmopt.execution.emission.reference import (
@@ -13,11 +13,8 @@ from spmopt.execution.emission.reference import (
     products,
     windows,
 )
-from spmopt.execution.emission.reference.steps import Steps
-from spmopt.execution.kernels.call import Array, Call
+from spmopt.execution.emission.reference.steps import Describing
 
-Describing = Callable[[Call, Sequence[Array], Steps], None]
-"""Adds the steps that make arrays of results, zeros at first, of an operator's operands."""
 DESCRIBED: Mapping[str, Describing] = {
     name: each
     for module in (pointwise, movement, layers, losses, windows)

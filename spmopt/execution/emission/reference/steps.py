@@ -7,7 +7,7 @@ as the doubles of C have; of integers the type is another, which tells them apar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.execution.kernels.call import Array
+from spmopt.execution.kernels.call import Array, Call
 
 TYPES = {
     name: code for code, name in enumerate(("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|u1", "|b1"))
@@ -172,6 +172,10 @@ class Steps:
             shape=tuple(size for size, _ in axes),
             strides=tuple(stride for _, stride in axes),
         )
+
+
+Describing = Callable[[Call, Sequence[Array], Steps], None]
+"""Adds the steps that make arrays of results, zeros at first, of an operator's operands."""
 
 
 def _joined(array: Array) -> list[tuple[int, int]]:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING
 
 from spmopt.execution.emission.reference.products import add_up, nest_of
-from spmopt.execution.emission.reference.steps import Steps
+from spmopt.execution.emission.reference.steps import Describing, Steps
 from spmopt.execution.kernels.call import Array, Call
 from spmopt.execution.kernels.windows import counts
-
-if TYPE_CHECKING:
-    from spmopt.execution.emission.reference.registry import Describing
 
 _WINDOW = "n, c, *(strides*y + dilations*r - pads)"
 _POOL = f"y0[n, c, *y] += x0[{_WINDOW}]; r < kernel_shape"

@@ -16,6 +16,7 @@ from spmopt.execution.computations import TOLERANCE, by_graph
 from spmopt.execution.executor import Trace, execute_plainly
 from spmopt.execution.graph_kernel import GraphKernel
 from spmopt.execution.memory import Bytes
+from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
@@ -75,6 +76,22 @@ def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
         limit = 0.0 if data == "integer" else TOLERANCE
         assert worst(got, wanted.expected, wanted.kernel) <= limit
         assert len(instance.operations) > len(found.operations)
+
+
+@pytest.mark.parametrize("loss", ["CrossEntropy", "NegativeLogLikelihood"])
+def test_losses_of_whole_numbers_are_sums_of_whole_numbers(loss: str) -> None:
+    b = GraphBuilder("scored")
+    x = b.add("Gemm", [b.input("x", (6, 4)), b.weight("w", (4, 5))])
+    x = x if loss == "CrossEntropy" else b.add("Softmax", [x])
+    labels = b.input("labels", (6,), element_type="int64")
+    found = listing(b.finish([b.add(loss, [x, labels])]), MACHINE)
+    cover = found.uniform(6)
+    for seed in range(8):
+        wanted = by_graph(found, cover, found.instance(cover)[0], "integer", seed)
+        assert isinstance(wanted.kernel, GraphKernel)
+        got = ran(wanted.kernel, wanted.contents)
+        (kept,) = (t for t, each in enumerate(wanted.kernel.instance.tensors) if each.keep)
+        assert got.contents[kept].tolist() == wanted.expected.contents[kept].tolist()
 
 
 def test_a_row_of_the_halo_that_a_band_lacks_shows() -> None:

@@ -341,7 +341,8 @@ static void batch_gradient(call *c) {
     }
 }
 
-/* Rows of m scores, and a label each. Integers: rows, m. */
+/* Rows of m scores, and a label each. Integers: rows, m; of losses whether those of rows are
+ * rounded to whole numbers. */
 static void cross_entropy(call *c) {
     double total = 0;
     for (int64_t row = 0, m = c->integers[1]; row < c->integers[0]; row++) {
@@ -350,7 +351,7 @@ static void cross_entropy(call *c) {
         for (int64_t k = 0; k < m; k++) most = maximum(most, x[k]);
         for (int64_t k = 0; k < m; k++) all += exp(x[k] - most);
         for (int64_t k = 0; k < m; k++) chosen += (x[k] - most - log(all)) * (label == (double)k);
-        total += chosen;
+        total += c->integers[2] ? rint(chosen) : chosen;
     }
     c->results[0][0] = -total;
 }
@@ -370,7 +371,7 @@ static void likelihood(call *c) {
         double chosen = 0;
         for (int64_t k = 0; k < m; k++)
             chosen += c->operands[0][row * m + k] * (c->operands[1][row] == (double)k);
-        total += log(chosen);
+        total += c->integers[2] ? rint(log(chosen)) : log(chosen);
     }
     c->results[0][0] = -total;
 }

@@ -37,12 +37,17 @@ def _rows(call: Call) -> tuple[Array, Array, Array | int]:
     return np.moveaxis(x, axis, -1), labels, above[0] if above else 1
 
 
+def _added(of_rows: Array, call: Call) -> Sequence[Array]:
+    """Add up what rows cost: of whole numbers whole ones, for pieces come in any order."""
+    return [-np.sum(np.round(of_rows) if call.whole_numbers else of_rows)]
+
+
 def _cross_entropy(call: Call) -> Sequence[Array]:
     """Add up over rows the logarithm of the softmax at each label."""
     x, labels, _ = _rows(call)
     shifted = x - np.max(x, axis=-1, keepdims=True)
     logs = shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
-    return [-np.sum(logs * _one_hot(labels, x))]
+    return _added(np.sum(logs * _one_hot(labels, x), axis=-1), call)
 
 
 def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
@@ -54,7 +59,7 @@ def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
 def _likelihood(call: Call) -> Sequence[Array]:
     """Add up over rows the logarithm of the probability of each label."""
     x, labels, _ = _rows(call)
-    return [-np.sum(np.log(np.sum(x * _one_hot(labels, x), axis=-1)))]
+    return _added(np.log(np.sum(x * _one_hot(labels, x), axis=-1)), call)
 
 
 def _likelihood_gradient(call: Call) -> Sequence[Array]:

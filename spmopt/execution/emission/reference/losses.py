@@ -22,7 +22,7 @@ def _loss(kernel: str) -> Describing:
         axis = -1 if call.operator == "LossGradient" else integer(call.attributes, "axis", -1)
         turned, many, inner = rows(x, [axis])
         if not kernel.endswith("gradient"):
-            do.run(kernel, results, [turned, labels], [many, inner])
+            do.run(kernel, results, [turned, labels], [many, inner, int(call.whole_numbers)])
             return
         dy = above[0] if above else do.own(())
         if not above:

@@ -371,7 +371,9 @@ static void likelihood(call *c) {
         double chosen = 0;
         for (int64_t k = 0; k < m; k++)
             chosen += c->operands[0][row * m + k] * (c->operands[1][row] == (double)k);
-        total += c->integers[2] ? rint(log(chosen)) : log(chosen);
+        double found = log(chosen);
+        if (c->integers[2]) found = isfinite(chosen) && !isfinite(found) ? 0 : rint(found);
+        total += found;
     }
     c->results[0][0] = -total;
 }

@@ -59,7 +59,11 @@ def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
 def _likelihood(call: Call) -> Sequence[Array]:
     """Add up over rows the logarithm of the probability of each label."""
     x, labels, _ = _rows(call)
-    return _added(np.log(np.sum(x * _one_hot(labels, x), axis=-1)), call)
+    chosen = np.sum(x * _one_hot(labels, x), axis=-1)
+    logs = np.log(chosen)
+    if call.whole_numbers:  # as results are that are no numbers of numbers: of each row
+        logs = np.where(np.isfinite(chosen) & ~np.isfinite(logs), 0, logs)
+    return _added(logs, call)
 
 
 def _likelihood_gradient(call: Call) -> Sequence[Array]:

@@ -133,7 +133,7 @@ def _programs(
         "records_kb": len(emission.files["operators.bin"]) / 1e3,
         "differing": figures["integer"]["compared"] - figures["integer"]["the same"],
         "beyond": figures["normal"]["wrong"],
-        "largest": figures["normal"]["of what is allowed"] * TOLERANCE * 100,
+        "largest": figures["normal"]["of what is allowed"] * TOLERANCE,
     }
 
 

@@ -260,16 +260,20 @@ def _faster_port(
     bank = machine.banks[index]
     if not bank.has_rates:
         return None
-    rates = {
-        # What is beyond the largest number is never slow: that proves no more.
-        name: None if (more := -(-rate * 101 // 100)) > LARGEST else more
-        for name in ("read_bytes_per_s", "write_bytes_per_s")
-        if (rate := getattr(bank, name)) is not None
-    }
     banks = list(machine.banks)
-    banks[index] = replace(bank, **rates)
+    banks[index] = replace(
+        bank,
+        read_bytes_per_s=_one_percent_more(bank.read_bytes_per_s),
+        write_bytes_per_s=_one_percent_more(bank.write_bytes_per_s),
+    )
     faster = replace(instance, machine=replace(machine, banks=tuple(banks)))
     return proved - bound(faster, certificate)
+
+
+def _one_percent_more(rate: int | None) -> int | None:
+    """Return a rate, rounded up; beyond the largest number it is never slow, which proves less."""
+    more = None if rate is None else -(-rate * 101 // 100)
+    return None if more is None or more > LARGEST else more
 
 
 def _channel(instance: Instance, certificate: Certificate) -> Ints:

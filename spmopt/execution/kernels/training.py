@@ -39,7 +39,7 @@ def _rows(call: Call) -> tuple[Array, Array, Array | int]:
 
 def _added(of_rows: Array, call: Call) -> Sequence[Array]:
     """Add up what rows cost: of whole numbers whole ones, for pieces come in any order."""
-    return [-np.sum(np.round(of_rows) if call.whole_numbers else of_rows)]
+    return [np.asarray(-np.sum(np.round(of_rows) if call.whole_numbers else of_rows))]
 
 
 def _cross_entropy(call: Call) -> Sequence[Array]:

@@ -152,13 +152,18 @@ def require_page(path: Path) -> None:
 
 
 @checked
-def trace(solution: Solution, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
-    """Make a trace of a schedule, for https://ui.perfetto.dev or chrome://tracing.
+def trace(
+    solution: Solution | Sequence[Solution],
+    *,
+    timing: str = "steps",
+    callbacks: Callbacks = QUIET,
+) -> Document:
+    """Make a trace of a schedule, or of two beside each other, for https://ui.perfetto.dev.
 
     Parameters
     ----------
     solution
-        What :func:`solve` and :func:`read` return.
+        What :func:`solve` and :func:`read` return, or two of these.
     timing
         When things happen: steps (one after the other, as the makespan counts) or replay (without
         barriers between steps).
@@ -168,32 +173,35 @@ def trace(solution: Solution, *, timing: str = "steps", callbacks: Callbacks = Q
     Returns
     -------
     Document
-        JSON in the Trace Event format.
+        JSON in the Trace Event Format, which chrome://tracing reads too: what runs, tensors on
+        chip, addresses, counters. A file whose name ends in .gz is compressed.
 
     Raises
     ------
     InputError
-        There is no schedule.
+        There is no schedule, or there are more than two.
     """
     from spmopt.reporting.quantities import si
+    from spmopt.reporting.schedule_view.view import headings
     from spmopt.reporting.trace import trace_events, trace_text
 
-    (picture,) = laid_out([solution], timing, callbacks)
-    events = trace_events(picture)
-    cycles = picture.times.cycles
-    time_s = cycles / picture.instance.machine.clock_hz
-    name = picture.instance.name
-    return Document(
-        f"{name}, {si(time_s, 's')}, {len(events)} events",
-        trace_text(picture, events),
-        {
-            "instance": name,
-            "timing": timing,
-            "cycles": cycles,
-            "time_s": time_s,
-            "events": len(events),
-        },
-    )
+    solutions = [solution] if isinstance(solution, Solution) else list(solution)
+    if len(solutions) not in (1, 2):
+        raise InputError(f"solution: has {len(solutions)} solutions; give one or two")
+    pictures = laid_out(solutions, timing, callbacks)
+    callbacks.progress("making the trace", None)
+    events = trace_events(pictures)
+    times = [each.times.cycles / each.instance.machine.clock_hz for each in pictures]
+    known = [
+        {"instance": each.instance.name, "cycles": each.times.cycles, "time_s": time}
+        for each, time in zip(pictures, times, strict=True)
+    ]
+    heads = headings(pictures) if len(pictures) > 1 else [pictures[0].instance.name]
+    pairs = zip(heads, times, strict=True)
+    title = "; ".join(f"{head}, {si(time, 's')}" for head, time in pairs)
+    record: dict[str, object] = {**known[0], "timing": timing, "events": len(events)}
+    record |= {"second": known[1]} if len(known) > 1 else {}
+    return Document(f"{title}, {len(events)} events", trace_text(pictures, events), record)
 
 
 @checked

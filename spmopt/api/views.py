@@ -11,6 +11,7 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.searches import HardwareSearch
 from spmopt.api.shown import Document, Drawing
 from spmopt.api.solutions import Solution
+from spmopt.api.stories import Story
 from spmopt.api.sweep_tables import SweepTable
 from spmopt.core.border import exists, is_file
 from spmopt.core.errors import InputError
@@ -33,6 +34,8 @@ TIMINGS = ("steps", "replay")
 
 Subject: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch
 """What can be drawn."""
+Reported: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch | Story
+"""What a page can show."""
 
 
 @checked
@@ -98,13 +101,13 @@ def plot(
 
 
 @checked
-def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
-    """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
+def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
+    """Make a page (HTML) of a schedule, of two of one instance, of a sweep, search or story.
 
     Parameters
     ----------
     subject
-        Solution, two solutions of one instance, sweep or search.
+        Solution, two solutions of one instance, sweep, search, or what :func:`story` returns.
     timing
         When things happen: steps (one after the other, as the makespan counts) or replay (without
         barriers between steps).
@@ -115,7 +118,8 @@ def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QU
     -------
     Document
         One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
-        roofline; curves with bounds as bands; the front of a search with its schedules.
+        roofline; curves with bounds as bands; the front of a search with its schedules; what each
+        decision is worth.
 
     Raises
     ------
@@ -124,10 +128,10 @@ def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QU
     """
     from spmopt.reporting.quantities import si
 
-    solutions = _solutions(subject)
-    if isinstance(subject, SweepTable | HardwareSearch):
+    if isinstance(subject, SweepTable | HardwareSearch | Story):
         about, text, record = subject.page(callbacks)
     else:
+        solutions = _solutions(subject)
         from spmopt.reporting.page import page_of
         from spmopt.reporting.schedule_view.view import headings
 

@@ -49,7 +49,7 @@ def trace(
     output: Output,
     json: Json = False,
 ) -> None:
-    """Write a schedule, or two beside each other, as a trace for https://ui.perfetto.dev.
+    """Write a schedule, or two, as a trace for https://ui.perfetto.dev.
 
     chrome://tracing reads it too. What runs and moves when, tensors on chip with their addresses
     and why they came and went, counters. A file whose name ends in .gz is compressed.

@@ -173,8 +173,8 @@ class _Engine:
         lasts = self._picture.times.duration
         some = np.flatnonzero(lasts)
         clock = self._picture.instance.machine.clock_hz
-        rates = np.stack([self._moved(inside=True), self._moved(inside=False)])[:, some]
-        rates = np.rint(rates * clock / lasts[some]).astype(np.int64)
+        moved = np.stack([self._moved(inside=True), self._moved(inside=False)])[:, some]
+        rates = np.rint(moved * clock / lasts[some]).astype(np.int64)
         chosen = np.flatnonzero(changes(rates))
         for at, step in zip(chosen.tolist(), some[chosen].tolist(), strict=True):
             each = dict(zip(("in", "out"), rates[:, at].tolist(), strict=True))

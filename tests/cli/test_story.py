@@ -10,7 +10,9 @@ import pytest
 from spmopt.reporting.story import Key
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
+from tests.cli.test_interrupt import press
 from tests.reporting.page.reading import Document
+from tests.solving.fakes import bounds_only, install
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 LSTM = INSTANCES / "lstm.json"
@@ -52,6 +54,21 @@ def test_the_list_is_told_in_its_order(run: Run) -> None:
     assert "--no-reorder" in run("story --help").out
     assert "No such option: --order" in refused(run(f"story {LSTM} --order searched"))
     assert "No such option: --objective" in refused(run(f"story {LSTM} --objective energy"))
+
+
+def test_ctrl_c_keeps_what_is_done(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(monkeypatch, page=press, fluid=bounds_only)
+    page = tmp_path / "s.html"
+    ran = run(f"story {LSTM} --json -o {page}")
+    assert ran.code == 130
+    rows = ran.record["decisions"]
+    assert [row["decision"] for row in rows] == list(Key)
+    assert [row["tried"] for row in rows] == [True, True, True, False, False]
+    assert rows[-1]["why"] == "not tried, for the run was interrupted"
+    assert rows[-1]["time_s"] == min(row["time_s"] for row in rows)
+    assert page.exists()
 
 
 def test_refusals(run: Run, tmp_path: Path) -> None:

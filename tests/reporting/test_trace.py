@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from spmopt.analysis.stalls import Cause
 from spmopt.core.schedule import Command
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
-from spmopt.reporting.trace import trace_events, trace_text
-from spmopt.reporting.trace.addresses import ON_CHIP
+from spmopt.reporting.trace import tensors, trace_events, trace_text
+from spmopt.reporting.trace.addresses import ON_CHIP, lanes
 from spmopt.reporting.trace.engine import (
     COMPUTE,
     DMA_IN,
@@ -435,3 +435,25 @@ def test_each_bank_is_a_process_of_its_own() -> None:
         ],
         [("a", 4, "moved from another address", "end of the schedule")],
     ]
+
+
+def test_there_are_as_many_lanes_as_things_at_once() -> None:
+    for picture, _ in cases():
+        rows = picture.residencies
+        own = rows.take(rows.start < rows.stop)
+        edges = np.concatenate([own.start, own.stop])
+        change = np.repeat([1, -1], len(own))
+        at_once = np.cumsum(change[np.lexsort((change, edges))]).max(initial=0)
+        assert int(lanes(own).max(initial=-1)) + 1 == at_once
+
+
+def test_of_many_tensors_the_largest_for_the_longest_time_have_tracks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tensors, "MOST", 1)
+    case = hand_made.reuse()
+    picture = ScheduleView.of(result_of(case.instance, case.schedule))
+    events: list[Any] = trace_events([picture])
+    about = [event["args"]["name"] for event in of_phase(events, "M", TENSORS)[::2]]
+    assert about == ["hand, belady: 1 of 2 tensors, by when they are on chip", "y"]
+    assert {event["tid"] for event in of_phase(events, "X", TENSORS)} == {1}

@@ -32,6 +32,9 @@ _LIST_SHARE, _SEARCH_SHARE = 0.3, 0.35
 left then: for the search for an order; the rest is for schedules in it."""
 
 
+_UNKNOWN = "nobody chooses pieces on such a machine"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Story(Shown):
     """What each decision is worth, each with a verified schedule; see :func:`story`.
@@ -164,7 +167,8 @@ def _chooser(instance: Instance, pieces: str | None) -> tuple[SchedulerEntry | N
     if pieces is None:
         pieces, note = usual_pieces(instance, "time")
         if pieces == "none":
-            return None, note or "the operations are lowered already"
+            lowered = "the operations are lowered already"
+            return None, note or (lowered if instance.listed is None else _UNKNOWN)
     elif pieces == "none":
         return None, "they were not asked for"
     listing_of(instance)  # says why not, before anything is scheduled

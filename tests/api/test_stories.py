@@ -17,6 +17,7 @@ from spmopt.io.files import read_instance
 from spmopt.reporting.story import Key
 from spmopt.solving import named_orders
 from spmopt.verifier import verify
+from tests.graph.networks import convolution
 from tests.solving.fakes import bounds_only, install, keeps_start
 from tests.stories import instance, told
 
@@ -84,6 +85,17 @@ def test_what_was_not_asked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     assert not any(each.family for each in story.decisions)
     lowered = spmopt.story(read_instance(INSTANCES / "mlp.json"), reorder=False, time_limit=0)
     assert lowered.decisions[3].why == "the operations are lowered already"
+
+
+def test_banks_have_a_story_without_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, banks=keeps_start, fluid=bounds_only)
+    machine = spmopt.machine("rtx2080ti", bank=("64KiB:nvsim-sram", "256KiB:nvsim-stt"))
+    banked = spmopt.lower(convolution(), machine)
+    story = spmopt.story(banked, reorder=False, time_limit=1)
+    made = {each.key: each.made for each in story.decisions}
+    assert made[Key.RESIDENCY] is not None
+    assert made[Key.RESIDENCY].scheduler == "banks"
+    assert story.decisions[3].why == "nobody chooses pieces on such a machine"
 
 
 def test_an_interrupt_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,7 @@ def _rule(decisions: Sequence[Decision]) -> str:
     left = exact.saved_cycles / rule.cycles if rule.cycles else 0.0
     tail = f"optimal residency takes {percent(left).removeprefix('+')} less than it"
     if exact.why:
-        tail = f"of optimal residency {exact.why}"
+        tail = f"optimal residency: {exact.why}"
     elif left <= _LITTLE:
         tail = "optimal residency is hardly faster"
     return f"{head}{share(rule.saved_cycles / both)}; {tail}."

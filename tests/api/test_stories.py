@@ -92,9 +92,9 @@ def test_banks_have_a_story_without_pieces(monkeypatch: pytest.MonkeyPatch) -> N
     machine = spmopt.machine("rtx2080ti", bank=("64KiB:nvsim-sram", "256KiB:nvsim-stt"))
     banked = spmopt.lower(convolution(), machine)
     story = spmopt.story(banked, reorder=False, time_limit=1)
-    made = {each.key: each.made for each in story.decisions}
-    assert made[Key.RESIDENCY] is not None
-    assert made[Key.RESIDENCY].scheduler == "banks"
+    made = {each.key: each.made for each in story.decisions}[Key.RESIDENCY]
+    assert made is not None
+    assert made.scheduler == "banks"
     assert story.decisions[3].why == "nobody chooses pieces on such a machine"
 
 

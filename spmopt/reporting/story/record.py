@@ -158,7 +158,7 @@ def _table(decisions: Sequence[Decision]) -> Json:
         column("by", None),
         column("time_s", "s"),
         column("saved_s", "s", "saves"),
-        column("saved_part", "part", "saves, of the time before"),
+        column("saved_part", "part", "saved part"),
         column("compute_s", "s", "computes"),
         column("waiting_s", "s", "waits"),
         column("dram_in_bytes", "B", "DRAM in"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from spmopt.core.instance import Instance
 from spmopt.metrics import metrics
@@ -16,6 +17,28 @@ from spmopt.reporting.story.roofline import ceilings, measured, roofline_points
 from spmopt.reporting.story.sentences import remarks, sentences
 from spmopt.reporting.tables import Grid, Part
 
+_COLUMNS: dict[str, tuple[Any, ...]] = {
+    "decision": (None, "", "What is decided, one after the other."),
+    "by": (None, "", "Who made the schedule, or why nothing is saved."),
+    "time_s": ("s", "", "What the best schedule takes once this is decided, step after step."),
+    "saved_s": ("s", "saves", "Time less than the best schedule took before."),
+    "saved_part": ("part", "saved part", "The same, as a part of the time before."),
+    "compute_s": ("s", "computes", "Time in which the engine computes."),
+    "waiting_s": ("s", "waits", "Time in which it does not: it waits for DRAM, or a bank's port."),
+    "dram_in_bytes": ("B", "DRAM in", "Bytes that cross the DRAM boundary inward."),
+    "dram_out_bytes": ("B", "DRAM out", "Bytes that cross the DRAM boundary outward."),
+    "energy_j": (
+        "J",
+        "energy",
+        "DRAM, scratchpad, arithmetic and leakage, by the machine's figures.",
+    ),
+    "peak_spm_bytes": ("B", "SPM peak", "Most bytes of the scratchpad in use at once."),
+    "bound_s": ("s", "bound", "Certified: no schedule of those searched so far takes less."),
+    "bound_gap": ("change", "gap", "How far the best schedule is above that bound."),
+    "bound_of": (None, "the bound is of", "Schedules that were searched so far."),
+    "solve_s": ("s", "solve time", "Wall time of the search for this decision."),
+}
+"""Of the table of a page: unit, title and what it means, by name."""
 COLUMNS = ("decision", "by", "time", "saves", "computes", "waits", "traffic", "bound", "gap")
 _LEFT = ("decision", "by")
 
@@ -153,31 +176,9 @@ def _rooflines(decisions: Sequence[Decision]) -> list[Json]:
 
 
 def _table(decisions: Sequence[Decision]) -> Json:
-    heads = [
-        column("decision", None),
-        column("by", None),
-        column("time_s", "s"),
-        column("saved_s", "s", "saves"),
-        column("saved_part", "part", "saved part"),
-        column("compute_s", "s", "computes"),
-        column("waiting_s", "s", "waits"),
-        column("dram_in_bytes", "B", "DRAM in"),
-        column("dram_out_bytes", "B", "DRAM out"),
-        column("energy_j", "J", "energy"),
-        column("peak_spm_bytes", "B", "SPM peak"),
-        column("bound_s", "s", "bound"),
-        column("bound_gap", "change", "gap"),
-        column("bound_of", None, "the bound is of"),
-        column("solve_s", "s", "solve time"),
-    ]
-    names = [str(head["name"]) for head in heads]
-    rows = [_cells(each) for each in decisions]
-    return table(
-        "What each decision is worth",
-        "decisions.csv",
-        heads,
-        [[row[name] for name in names] for row in rows],
-    )
+    heads = [column(name, *about, help=said) for name, (*about, said) in _COLUMNS.items()]
+    rows = [[_cells(each)[name] for name in _COLUMNS] for each in decisions]
+    return table("What each decision is worth", "decisions.csv", heads, rows)
 
 
 def _cells(decision: Decision) -> Mapping[str, object]:

@@ -57,3 +57,8 @@ def test_every_id_that_scripts_ask_for_is_there() -> None:
     known = {element.attributes.get("id") for element in document.elements}
     asked = {"said", "scale", "fall", "parts", "schedules", "roofs", "marks", "decisions"}
     assert asked | {"remarks", "theme"} <= known
+
+
+def test_every_head_says_what_it_means() -> None:
+    record: Any = page_record(told().instance, told().decisions)
+    assert all(head["help"].endswith(".") for head in record["table"]["columns"])

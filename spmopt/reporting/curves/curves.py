@@ -21,7 +21,7 @@ from spmopt.reporting.curves.columns import (
     varying,
 )
 from spmopt.reporting.curves.layout import COVER, LISTED, Chart, chart_of
-from spmopt.reporting.plain import Json, column, plain, table
+from spmopt.reporting.plain import HEADS, Json, column, plain, table
 from spmopt.reporting.quantities import percent, share
 
 _OF_OBJECTIVE = {"time": "s", "replay": "s", "traffic": "B", "energy": "J"}
@@ -136,7 +136,7 @@ def _rows(curves: Curves) -> Json:
     columns = [
         column(name, units=_OF_OBJECTIVE, of=names.index("objective"))
         if name in ("value", "bound")
-        else column(name, units.get(name))
+        else column(name, units.get(name), help=HEADS.get(name, f"Setting of the machine: {name}."))
         for name in names
     ]
     rows = [[row[name] for name in names] for row in curves.rows]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from spmopt.reporting.contrast import contrast_record
 from spmopt.reporting.curves import Curves
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page
 from spmopt.reporting.page.curves import curves_page
 from spmopt.reporting.page.front import TrialSchedule, front_page

@@ -25,6 +25,8 @@ from spmopt.reporting.plain import HEADS, Json, column, plain, table
 from spmopt.reporting.quantities import percent, share
 
 _OF_OBJECTIVE = {"time": "s", "replay": "s", "traffic": "B", "energy": "J"}
+_HIDDEN = 0.25
+"""Part of the height of curves below which a gap between them is hard to see."""
 _MOST_PANELS = 60
 """Panels of a view that is only one of several."""
 
@@ -101,11 +103,26 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
     )
 
 
+def opening(curves: Curves) -> int:
+    """Return the number of the view that shows most at first.
+
+    That is the first, unless curves and bound run into each other in it: where they fall so far
+    along x that in most panels the largest gap is but a small part of the height, the gap itself
+    is what is shown.
+    """
+    first = curves.views[0]
+    gaps = [at for at, each in enumerate(curves.views) if each.y.key == "gap" and each.x == first.x]
+    heights = [height for panel in first.panels if (height := panel.height_of_gaps) > 0]
+    return gaps[0] if gaps and heights and np.median(heights) < _HIDDEN else 0
+
+
 def curves_record(curves: Curves) -> Json:
     """Return all that is shown of a sweep, for a page; points are numbers of rows."""
-    first = curves.views[0]
+    opens = opening(curves)
+    first = curves.views[opens]
     return {
         "title": f"{curves.subject}: {first.y.label} over {first.x.label}",
+        "opens": opens,
         "subtitle": curves.conditions,
         "remarks": list(curves.remarks),
         "rows": {name: [row[name] for row in curves.rows] for name in curves.names},

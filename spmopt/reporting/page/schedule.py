@@ -15,8 +15,8 @@ from spmopt.reporting.schedule_view.view import headings
 SHARED = ("base", "theme", "axis", "chart", "table")
 """Scripts that any page can use: elements, data, themes, axes, charts, tables."""
 VIEW = (
-    *("sheet", "schedule", "words", "map", "lanes", "life", "gestures", "stage", "overview"),
-    *("side", "board", "headline", "details"),
+    *("sheet", "schedule", "align", "words", "map", "bands", "lanes", "life", "gestures"),
+    *("stage", "overview", "gain", "side", "board", "headline", "details"),
 )
 """Those that draw schedules."""
 SCRIPTS = (*SHARED, *VIEW, "schedule-page")

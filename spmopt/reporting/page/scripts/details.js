@@ -19,7 +19,8 @@ function drawContrast([a], { gaps, tables }, board) {
   const pickers = {
     "kept between uses": (_, at) => {
       board.follow(gaps.tensor[at]);
-      board.axis.focus(a.edges[gaps.from_step[at]], a.edges[gaps.to_step[at] + 1]);
+      const { edges } = board.shown(a);
+      board.axis.focus(edges[gaps.from_step[at]], edges[gaps.to_step[at] + 1]);
       board.reveal();
     },
     layers: ([name]) => layer([name]),

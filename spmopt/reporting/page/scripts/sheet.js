@@ -70,16 +70,18 @@ class Sheet {
   drawTicks(axis, theme, top) {
     const { context } = this;
     const { left, width } = this.plot;
-    const { step, seconds } = axis.ticks(width / 110);
-    const digits = tickDigits(step, axis.to / axis.clockHz);
     context.textAlign = "center";
     context.fillStyle = theme.muted;
-    for (const tick of seconds) {
-      const x = left + ((tick * axis.clockHz - axis.from) / axis.span) * width;
+    let end = -Infinity; // of the last name: the next one is beside it, or left out
+    for (const [cycles, text] of axis.ticks(width / 110)) {
+      const x = left + ((cycles - axis.from) / axis.span) * width;
+      if (x < left - 1) continue;
       context.fillRect(Math.round(x), top - 4, 1, 4);
-      const text = si(tick, "s", digits);
       const half = context.measureText(text).width / 2;
-      context.fillText(text, Math.min(Math.max(x, half), this.width - half), top - 11);
+      const middle = Math.min(Math.max(x, half), this.width - half);
+      if (middle - half < end + 8) continue;
+      end = middle + half;
+      context.fillText(text, middle, top - 11);
     }
   }
 }

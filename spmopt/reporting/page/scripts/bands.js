@@ -72,7 +72,7 @@ class Bands {
         context.fillRect(left + from, top, Math.max(0.7, to - from - (to - from > 3)), BAND);
         context.fillStyle = inkOn(fill);
         context.textAlign = "left";
-        const text = wholeOrTail(context, name, to - from - 6);
+        const text = to - from > 18 ? wholeOrTail(context, name, to - from - 6) : "";
         if (text) context.fillText(text, left + from + 3, top + BAND / 2 + 0.5);
       });
     });

@@ -71,6 +71,11 @@ function fill(id, ...content) {
   byId(id).replaceChildren(...content.flat());
 }
 
+/** Text in which a number and its unit stay on one line. @param {string} text */
+function unbroken(text) {
+  return text.replace(/(\d) (?=(?:%|[pnµmkMGTP]?(?:s|B|J|W|FLOP)(?![A-Za-z])))/gu, "$1\u00a0");
+}
+
 /** Paragraphs of a list. @param {string[]} lines */
 function items(lines) {
   return lines.map((line) => dom`<li>${line}</li>`);

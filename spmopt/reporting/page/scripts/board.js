@@ -1,5 +1,6 @@
 // All pictures of a page: one time, one tensor followed, in one or two schedules.
 
+const GOOD_MAP = 230; // pixels of a map that are enough to see all from the top of the page
 const MODES = { address: "addresses", stack: "bytes by kind" };
 
 class Board {
@@ -23,6 +24,7 @@ class Board {
     if (contrast) this.drawGain(theme);
     fill("pictures", this.overview.root, this.gain ? this.gain.root : [], roots, said);
     this.drawControls();
+    this.fit();
     this.emphasize();
     let isAsked = false;
     this.axis.listeners.push(() => {
@@ -61,6 +63,22 @@ class Board {
       </div>`,
       this.range,
     );
+  }
+
+  /**
+   * Gives the maps what all else leaves of the window: from the top of the page if that is enough,
+   * else from the heading of the pictures.
+   */
+  fit() {
+    const maps = this.stages.map(({ mapSheet }) => mapSheet);
+    const { root } = this.stages.at(-1);
+    const head = byId("pictures-head").getBoundingClientRect().top + scrollY;
+    const foot = root.getBoundingClientRect().bottom + scrollY;
+    const beside = foot - head - maps.reduce((sum, { height }) => sum + height, 0) + 6;
+    const room = (top) => (innerHeight - top - beside) / maps.length;
+    const all = room(head) >= GOOD_MAP ? room(head) : room(0);
+    const height = Math.round(Math.min(MOST_MAP, Math.max(LEAST_MAP, all)));
+    for (const map of maps) map.setHeight(height);
   }
 
   /** The curve of time gained; a click shows the step in both. @param {Theme} theme */

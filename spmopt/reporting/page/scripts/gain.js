@@ -99,7 +99,8 @@ class GainCurve {
     context.textAlign = "left";
     context.fillStyle = theme.ink;
     const total = gained.at(-1);
-    const words = `time gained: B is ${a.time(Math.abs(total))} ${total < 0 ? "behind" : "ahead"} at the end`;
+    const said = `B is ${a.time(Math.abs(total))} ${total < 0 ? "behind" : "ahead"}`;
+    const words = sheet.plot.width < 480 ? said : `time gained: ${said} at the end`;
     context.fillText(words, sheet.plot.left + 6, GAIN_TOP + 9);
   }
 

@@ -1,5 +1,10 @@
 // What a schedule costs and how good that is known to be.
 
+/** Figures that say most of one schedule; the others are a click away. */
+const MAIN_CARDS = (
+  "makespan traffic energy gap cover_gap status compute_busy spm_peak"
+).split(" ");
+
 /** One figure; a gap has the bound as the full part of a bar, and itself as the rest. */
 function figureCard({ label, text, note, key, value }) {
   const made = dom`<div class="card" data-key=${key}><dt>${label}</dt><dd class="value">${text}</dd></div>`;
@@ -45,7 +50,7 @@ function changeText(change) {
 function comparison(schedules, { reasons = [], figures }, remarks) {
   const main = figures.filter(({ is_main: isMain }) => isMain);
   return dom`<div class="comparison">
-    ${reasons.length ? dom`<ul class="reasons">${items(reasons)}</ul>` : null}
+    ${reasons.length ? dom`<ul class="reasons">${items(reasons.map(unbroken))}</ul>` : null}
     <div>
       ${figureTable(schedules, main, "Main figures")}
       <details id="all-figures">
@@ -57,6 +62,21 @@ function comparison(schedules, { reasons = [], figures }, remarks) {
   </div>`;
 }
 
+/** Figures of one schedule: the main ones, and those that are a click away. @param {any[]} figures */
+function cards(figures) {
+  const goal = figures.find(({ key }) => key === "objective")?.text ?? "";
+  const isMain = ({ key }) =>
+    MAIN_CARDS.includes(key) || (key === "replay" && goal.startsWith("replay"));
+  const list = (some) => dom`<dl class="cards">${some.map(figureCard)}</dl>`;
+  return [
+    list(figures.filter(isMain)),
+    dom`<details id="all-figures">
+      <summary>More figures</summary>
+      ${list(figures.filter((figure) => !isMain(figure)))}
+    </details>`,
+  ];
+}
+
 /** @param {Schedule[]} schedules */
 function drawHeadline(schedules, contrast) {
   const [first] = schedules;
@@ -65,5 +85,5 @@ function drawHeadline(schedules, contrast) {
   );
   const list = remarks.length ? [dom`<ul class="remarks">${items(remarks)}</ul>`] : [];
   if (contrast) fill("figures", comparison(schedules, contrast, list));
-  else fill("figures", dom`<dl class="cards">${first.figures.map(figureCard)}</dl>`, list);
+  else fill("figures", cards(first.figures), list);
 }

@@ -3,7 +3,7 @@
 const LANE_GAP = 8;
 const LANE_MARK = 5;
 /** Pixels of lanes, of the gap between two, and of the lane of prices: of one schedule, of two. */
-const WIDE_LANES = { lane: 30, gap: LANE_GAP, price: 44 };
+const WIDE_LANES = { lane: 23, gap: 5, price: 36 };
 const NARROW_LANES = { lane: 17, gap: 4, price: 30 };
 const PIECE_WIDTH = 4;
 

@@ -15,13 +15,18 @@ class Sheet {
       "aria-describedby": isFocusable ? "keys" : null,
       tabindex: isFocusable ? 0 : null,
     });
-    this.height = height;
     this.width = 0;
     this.ratio = 1;
-    this.canvas.style.height = `${height}px`;
+    this.setHeight(height);
     this.context = this.canvas.getContext("2d");
     const resize = () => this.fit() && resized();
     new ResizeObserver(() => requestAnimationFrame(resize)).observe(this.canvas);
+  }
+
+  /** @param {number} height in pixels of the page */
+  setHeight(height) {
+    this.height = height;
+    this.canvas.style.height = `${height}px`;
   }
 
   /** Takes the size that the page gives; says whether it has changed. */

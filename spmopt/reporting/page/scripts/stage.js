@@ -1,8 +1,5 @@
 // The pictures of one schedule, below each other: bands, map, lanes, and the life of a tensor.
 
-/** Pixels that all else of a view takes, of one schedule and of two: maps have the rest. */
-const BESIDE_MAP = 480;
-const BESIDE_MAPS = 584;
 const LEAST_MAP = 120;
 const MOST_MAP = 420;
 const SLOW_MS = 12;
@@ -45,12 +42,10 @@ class Stage {
     const whose = isOfTwo ? ` of ${schedule.mark}` : "";
     const sheet = (label, height, isFocusable) =>
       new Sheet({ label: label + whose, height, isFocusable }, () => this.draw());
-    const room = isOfTwo ? (innerHeight - BESIDE_MAPS) / 2 : innerHeight - BESIDE_MAP;
-    const mapHeight = Math.round(Math.min(MOST_MAP, Math.max(LEAST_MAP, room)));
     this.bandSheet = sheet("Phases and layers over time", this.bands.height, false);
     this.bandSheet.canvas.hidden = !this.bands.height;
     this.bandSheet.canvas.classList.add("bands");
-    this.mapSheet = sheet("Scratchpad over time", mapHeight, true);
+    this.mapSheet = sheet("Scratchpad over time", LEAST_MAP, true);
     const cover = schedule.segments.length ? ", segments" : "";
     const named = `Lanes over time: compute, DMA in, DMA out, stalls${cover}`;
     this.laneSheet = sheet(named, this.lanes.height, true);

@@ -16,12 +16,18 @@ _ENDS = {
 }
 """How names of columns end, by unit."""
 _PARTS = tomllib.loads(files(__package__).joinpath("heads.toml").read_text(encoding="utf-8"))
+_PLAIN = (str, int, bool, type(None))
 HEADS: Mapping[str, str] = {name: text for part in _PARTS.values() for name, text in part.items()}
 """What columns mean, by name."""
 
 
 def plain(value: object) -> object:
     """Return plain data: fields of a record by name, numbers of Python; None where not finite."""
+    # Most of what there is is plain, and pages have millions.
+    return value if type(value) in _PLAIN else _made_plain(value)
+
+
+def _made_plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         is_plain = value.dtype != object and np.isfinite(value).all()
         return value.tolist() if is_plain else [plain(each) for each in value.tolist()]

@@ -20,6 +20,8 @@ _SAME = 1e-4
 """Of a figure: what differs by less is called the same."""
 _FEW = 0.05
 """Of a difference: a part that is less is not named."""
+_LARGE = 0.1
+"""Of what one keeps: where no kind in a group of layers is so much, groups are not told apart."""
 _NAMED = 3
 """Tensors, kinds and causes that are named at most."""
 
@@ -136,7 +138,7 @@ def _kept(first: ScheduleView, second: ScheduleView) -> str:
     found = gaps(first, second)
     rate = first.instance.machine.dram_bytes_per_s
     said = []
-    for name, other, sign, most in (("B", "A", 1, _NAMED), ("A", "B", -1, 1)):
+    for name, other, sign, most in (("B", "A", 1, _NAMED), ("A", "B", -1, 2)):
         saved = np.maximum(sign * found.bytes_saved, 0).astype(float)
         if saved.any():
             size = float(saved.sum())
@@ -152,14 +154,18 @@ def _largest(found: KeptOtherwise, saved: Reals, picture: ScheduleView, most: in
     """Name kinds of tensors by the layers that use them next, each with its largest tensor."""
     kinds, kind = _kinds(picture)
     groups, group = next_groups(found, picture)
-    both = group * len(kinds) + kind[found.tensor]
     time = saved / picture.instance.machine.dram_bytes_per_s
+    both = group * len(kinds) + kind[found.tensor]
     amount = sums(time, both, len(groups) * len(kinds))
+    if amount.max() < _LARGE * time.sum():  # spread over many layers
+        groups, both = [""], kind[found.tensor]
+        amount = sums(time, both, len(kinds))
     order = np.argsort(-amount, kind="stable").tolist()[:most]
     named = [each for each in order if amount[each] > _FEW * time.sum()] or order[:1]
     said = [
-        f"{si(float(amount[each]), 's')} by {kinds[each % len(kinds)]} for "
-        f"{groups[each // len(kinds)]} ({_first(found, time * (both == each), picture)})"
+        f"{si(float(amount[each]), 's')} by {kinds[each % len(kinds)]}"
+        f"{f' for {group}' if (group := groups[each // len(kinds)]) else ''} "
+        f"({_first(found, time * (both == each), picture)})"
         for each in named
     ]
     rest = float(time.sum() - amount[named].sum())

@@ -55,7 +55,7 @@ def _table(columns: Columns) -> Json:
     return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
 
 
-MOST_EXPLAINED = 1000
+MOST_EXPLAINED = 500
 """Steps whose stalls are explained, the longest; a page is to be small, and soon there."""
 _EXPLAINED = ("stall", "transfer", "tensor", "size", "blocked by", "detail")
 _UNPRICED = (

@@ -101,7 +101,9 @@ class GainCurve {
     const total = gained.at(-1);
     const said = `B is ${a.time(Math.abs(total))} ${total < 0 ? "behind" : "ahead"}`;
     const words = sheet.plot.width < 480 ? said : `time gained: ${said} at the end`;
-    context.fillText(words, sheet.plot.left + 6, GAIN_TOP + 9);
+    // Where the curve is not: it begins at nothing, at the foot or at the top.
+    const y = total < 0 ? GAIN_HEIGHT - GAIN_TOP - 8 : GAIN_TOP + 9;
+    context.fillText(words, sheet.plot.left + 6, y);
   }
 
   hover(event) {

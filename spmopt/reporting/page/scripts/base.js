@@ -119,7 +119,8 @@ function sized(bytes) {
   for (const [place, prefix] of ["Ti", "Gi", "Mi", "Ki"].entries()) {
     const scaled = bytes / 2 ** (40 - 10 * place);
     const digits = String(Number(scaled.toPrecision(4)));
-    if (scaled >= 1 && Number(digits) === scaled && digits.length < most)
+    const isRound = scaled >= 1 && scaled < 1024 && Number(digits) === scaled;
+    if (isRound && digits.length < most)
       return `${digits} ${prefix}B`;
   }
   return decimal;

@@ -5,18 +5,20 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib import import_module
 from threading import Thread
+from time import sleep
 from typing import Any
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.interrupts import undisturbed
 
 _CONNECT_S = 10
+_FOLLOW_S = 0.2
 
 
 def processors() -> int:
@@ -136,10 +138,23 @@ def _begin_worker() -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     parent = multiprocessing.parent_process()
+    if parent is not None:
+        _end_after(parent.join)
 
+
+def end_with(parent: int) -> None:
+    """End this process when its parent does, however."""
+
+    def wait() -> None:
+        while os.getppid() == parent:
+            sleep(_FOLLOW_S)
+
+    _end_after(wait)
+
+
+def _end_after(wait: Callable[[], object]) -> None:
     def follow() -> None:
-        if parent is not None:
-            parent.join()
+        wait()
         os._exit(1)
 
     Thread(target=follow, daemon=True).start()

@@ -6,19 +6,29 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
+from time import monotonic
 from types import FrameType
 from typing import Any
 
+_ONE_S = 1.0
 _ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _Handler = Callable[[int, FrameType | None], Any] | int | None
 
 
 @contextmanager
 def endings_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does; those that are ignored, as by nohup, stay so."""
+    """Let SIGTERM and SIGHUP do what Ctrl-C does; those that are ignored, as by nohup, stay so.
+
+    Several at once are one: shells and systems send both, or one again, to whom it has reached.
+    """
+    last_s = -_ONE_S
 
     def forward(number: int, frame: FrameType | None) -> None:
+        nonlocal last_s
         del number
+        before_s, last_s = last_s, monotonic()
+        if last_s < before_s + _ONE_S:
+            return
         handle = signal.getsignal(signal.SIGINT)
         if callable(handle):
             handle(signal.SIGINT, frame)
@@ -28,6 +38,13 @@ def endings_as_interrupt() -> Iterator[None]:
     own = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
     with handled(own, forward):
         yield
+
+
+def ignore_endings() -> None:
+    """Let neither Ctrl-C nor what acts as it have any effect: the program is about to end."""
+    if current_thread() is main_thread():
+        for number in (signal.SIGINT, *_ENDINGS):
+            signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from spmopt.experiments.interrupts import endings_as_interrupt, undisturbed
 T = TypeVar("T")
 _LIVES = 3
 """How often a task is begun whose process dies."""
+REPLACED = "a process died and was replaced; what it ran is run again"
 
 
 def _always() -> bool:
@@ -151,5 +152,5 @@ class TaskQueue:
                 f"a process died {_LIVES} times at the same case, perhaps for want of memory; use "
                 "fewer processes, or leave the case out"
             )
-        self._report("a process died and was replaced; what it ran is run again")
+        self._report(REPLACED)
         heappush(self._queue, replace(lost, lives=lost.lives - 1))

@@ -210,6 +210,7 @@ class Bench:
         parser = command_line(self.folder)
         parser.add_argument("--runs", type=int, default=3, help="of each measurement")
         parser.add_argument("--one", nargs=3, metavar="", help="for a process of its own")
+        parser.add_argument("--parent", type=int, default=os.getppid(), help="which ends with it")
         if self.peered is not None:
             parser.add_argument("--peer", metavar="COMMAND", help="another program to measure too")
         if any(line.long for line in self.lines):
@@ -225,7 +226,7 @@ class Bench:
             print(json.dumps(self.quick(), indent=1))
             return 0
         if given.one:
-            end_with(os.getppid())
+            end_with(given.parent)
             print(json.dumps(dict(bench.one(*given.one)), allow_nan=False))
             return 0
         if given.page:
@@ -299,7 +300,7 @@ class Bench:
 def launch(file: str, more: Sequence[str], case: tuple[str, str, str]) -> dict[str, Any]:
     """Measure in a process of its own; a failure is a figure ``error`` with one line."""
     report(" ".join(case))
-    words = [sys.executable, file, *more, "--one", *case]
+    words = [sys.executable, file, *more, "--parent", str(os.getpid()), "--one", *case]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

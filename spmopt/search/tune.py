@@ -108,6 +108,7 @@ def tune(
         An illegal schedule or an untrue bound.
     """
     study.sampler = Seeded(effort.sampler, effort.seed, setup.space)
+    put_back_own(study)  # of a search before that could not end them, as on a full disk
     recover(study, storage)
     schedules.tidy(study.get_trials(deepcopy=False))
     executor = open_executor(effort.workers, effort.address, effort.wait_for_workers)

@@ -72,7 +72,7 @@ def test_two_processes_share_the_cases(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "s.csv"
     mine = store(path)
     assert mine.claim([("1",)])
-    monkeypatch.setattr(claims, "own_name", lambda: "other-1")
+    monkeypatch.setattr(claims, "file_name", lambda: "other-1-2")
     other = store(path)
     assert not other.claim([("1",), ("2",)])
     assert computed(other) == [ROWS[0], *ROWS[2:]]

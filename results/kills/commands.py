@@ -29,10 +29,10 @@ SPACE = """
 cost = { spm_mb = 1000.0, gbps = 0.01 }
 [space]
 spm = "256B:1024B:256B"
-bandwidth = { low = "250MB/s", high = "1750MB/s", step = "500MB/s" }
+bandwidth = { low = "250MB/s", high = "1750MB/s", step = "1500MB/s" }
 page = "16B"
 """
-POINTS = 16
+POINTS = 8
 _WORKERS = (0, 0, 0, 0, 0, 1, 0, 2, 0, 1)
 SAMPLERS = ("tpe", "brute-force", "grid", "random", "nsga2")
 _TIMES = ("solve_s", "seconds")
@@ -72,8 +72,9 @@ def _same_rows(found: Sequence[Any], expected: Sequence[Any]) -> list[str]:
 
 def _solve(folder: Path, way: int) -> Sequence[str]:
     scheduler = ("page", "joint", "whole")[way % 3]
+    objective = ("--objective", "replay" if scheduler == "joint" else "time")
     limits = ("--time-limit", "20", "--threads", "1")
-    return ("solve", str(INSTANCE), "-s", scheduler, *limits, "-o", "r.json")
+    return ("solve", str(INSTANCE), "-s", scheduler, *objective, *limits, "-o", "r.json")
 
 
 def _solution(folder: Path) -> Mapping[str, Any]:
@@ -107,7 +108,7 @@ def _measured(folder: Path) -> Any:
 
 
 def tune(storage: str) -> Campaign:
-    """Search a space of 16 machines to its end, in a storage of a kind."""
+    """Search a space of 8 machines to its end, in a storage of a kind."""
 
     def words(folder: Path, way: int) -> Sequence[str]:
         (folder / "s.toml").write_text(SPACE, encoding="utf-8")
@@ -119,25 +120,30 @@ def tune(storage: str) -> Campaign:
         return ("tune", str(INSTANCE), *what, *how, *asked)
 
     def read(folder: Path) -> Any:
-        before = Path.cwd()
-        os.chdir(folder)
-        try:
-            name = f"k{folder.parent.name}{folder.name}" if "://" in storage else "k"
-            study, _ = known(open_known(storage), name)
-            trials = study.get_trials()
-        finally:
-            os.chdir(before)
-        begun = (TrialState.RUNNING, TrialState.WAITING)
-        return {
-            "zombies": sum(trial.state in begun for trial in trials),
-            "points": [
-                (sorted(trial.params.items()), trial.state.name, trial.values)
-                for trial in trials
-                if counts(trial)
-            ],
-        }
+        name = f"k{folder.parent.name}{folder.name}" if "://" in storage else "k"
+        return trials_of(folder, storage, name)
 
     return Campaign(words=words, read=read, compare=_same_trials, ways=10)
+
+
+def trials_of(folder: Path, storage: str, name: str) -> Mapping[str, Any]:
+    """Read what trials of a study came to, and count those that nobody will end."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        study, _ = known(open_known(storage), name)
+        trials = study.get_trials()
+    finally:
+        os.chdir(before)
+    begun = (TrialState.RUNNING, TrialState.WAITING)
+    return {
+        "zombies": sum(trial.state in begun for trial in trials),
+        "points": [
+            (sorted(trial.params.items()), trial.state.name, trial.values)
+            for trial in trials
+            if counts(trial)
+        ],
+    }
 
 
 def _same_trials(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:

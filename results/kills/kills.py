@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any
 
-from results.kills.processes import TARGETS, Command, apart
+from results.kills.processes import TARGETS, Command, apart, load_for
 
 _MOST = 5
 """Kills of one command, before it is let to end."""
@@ -69,6 +69,9 @@ class _Killer:
     def __init__(self, campaign: Campaign, seed: int, whole: Path) -> None:
         self.campaign, self.whole = campaign, whole
         self._draw, self._way = random.Random(seed), seed % campaign.ways
+        loading = whole.with_name("loading")
+        loading.mkdir()
+        load_for(campaign.words(loading, self._way), loading)
         whole.mkdir()
         began = monotonic()
         command = Command(campaign.words(whole, self._way), whole)

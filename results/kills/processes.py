@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from time import monotonic, sleep
 from types import ModuleType
@@ -18,11 +19,8 @@ from uuid import uuid4
 
 from results.kills.tiny import BENCH
 from spmopt.cli import main
-from spmopt.schedulers.registry import find
 
 ROOT = Path(__file__).parents[2]
-for _name in ("belady", "page", "fluid", "whole", "joint"):
-    find(_name).load()
 _MARK = "SPMOPT_KILLS"
 """Set in all programs that a command starts, so that none is overlooked."""
 _LIMIT_S, _END_S = 300.0, 15.0
@@ -140,6 +138,24 @@ class Command:
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         return len(found)
+
+
+def load_for(words: Sequence[str], folder: Path) -> None:
+    """Load what a command loads, so that it is there in forks."""
+    for name in apart(_loaded_by, words, folder):
+        with suppress(Exception):
+            import_module(name)
+
+
+def _loaded_by(words: Sequence[str], folder: Path) -> list[str]:
+    os.chdir(folder)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.modules["__main__"] = ModuleType("__main__")
+    if words[0].endswith(".py"):
+        BENCH.main(words[1:])
+    else:
+        main(list(words))
+    return list(sys.modules)
 
 
 def _run(words: Sequence[str]) -> Never:

@@ -33,14 +33,13 @@ bandwidth = { low = "250MB/s", high = "1750MB/s", step = "1500MB/s" }
 page = "16B"
 """
 POINTS = 8
-_WORKERS = (0, 0, 0, 0, 0, 1, 0, 2, 0, 1)
-SAMPLERS = ("tpe", "brute-force", "grid", "random", "nsga2")
+SAMPLERS = ("tpe", "brute-force", "grid", "tpe")
 _TIMES = ("solve_s", "seconds")
 _SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 
 def _sweep(folder: Path, way: int) -> Sequence[str]:
-    jobs = ("--jobs", str(1 + way % 2))
+    jobs = ("--jobs", str(1 + way // 3))
     sizes = ("--spm", "256B:1024B:256B", "-s", "belady,page,fluid")
     return ("sweep", str(INSTANCE), *sizes, *jobs, "-o", "s.csv")
 
@@ -48,7 +47,7 @@ def _sweep(folder: Path, way: int) -> Sequence[str]:
 def _tiles(folder: Path, way: int) -> Sequence[str]:
     orders = "sequential,interleaved,dx-major,dw-major,best"
     what = ("--gemm", "96x64x80", "--tile", "16x16x16", "--order", orders)
-    more = ("--replacement", "double-buffer,lru,belady", "--jobs", str(1 + way % 2))
+    more = ("--replacement", "double-buffer,lru,belady", "--jobs", str(1 + way // 3))
     return ("tiles", *what, *more, "-o", "t.csv")
 
 
@@ -113,7 +112,7 @@ def tune(storage: str) -> Campaign:
     def words(folder: Path, way: int) -> Sequence[str]:
         (folder / "s.toml").write_text(SPACE, encoding="utf-8")
         where = storage.replace("FOLDER", folder.name)
-        how = ("--sampler", SAMPLERS[way % 5], "--workers", str(_WORKERS[way]), "--no-prune")
+        how = ("--sampler", SAMPLERS[way], "--workers", str(way // 3), "--no-prune")
         what = ("--space", "s.toml", "--objective", "time,cost", "-s", "belady", "--study", "k")
         what = (*what[:-1], f"k{folder.parent.name}{folder.name}") if "://" in where else what
         asked = ("--trials", "40", "--storage", where)
@@ -123,7 +122,7 @@ def tune(storage: str) -> Campaign:
         name = f"k{folder.parent.name}{folder.name}" if "://" in storage else "k"
         return trials_of(folder, storage, name)
 
-    return Campaign(words=words, read=read, compare=_same_trials, ways=10)
+    return Campaign(words=words, read=read, compare=_same_trials, ways=4)
 
 
 def trials_of(folder: Path, storage: str, name: str) -> Mapping[str, Any]:
@@ -184,10 +183,10 @@ def postgresql() -> Iterator[str]:
 
 
 CAMPAIGNS: Mapping[str, Campaign] = {
-    "sweep": Campaign(words=_sweep, read=_rows("s.csv"), compare=_same_rows, ways=2),
+    "sweep": Campaign(words=_sweep, read=_rows("s.csv"), compare=_same_rows, ways=4),
     "tune, SQLite": tune("k.db"),
     "tune, journal": tune("journal:k.log"),
-    "tiles": Campaign(words=_tiles, read=_rows("t.csv"), compare=_same_rows, ways=2),
+    "tiles": Campaign(words=_tiles, read=_rows("t.csv"), compare=_same_rows, ways=4),
     "solve": Campaign(
         words=_solve, read=_solution, compare=_same_solution, half=_whole_or_none, ways=3
     ),

@@ -11,7 +11,7 @@ from results.kills.commands import CAMPAIGNS, has_postgresql, postgresql, tune
 from results.kills.kills import measure
 from results.shared.bench import Bench, BenchLine, Figures, timed
 
-PARTS, KILLS = 10, 10
+PARTS, KILLS = 4, 25
 """Of each command, and kills of each part."""
 # A fork of a process that has threads may hang; these libraries begin some where they may.
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
@@ -59,7 +59,13 @@ def _lines() -> list[BenchLine]:
     ]
 
 
-BENCH = Bench(file=__file__, lines=_lines(), quick=partial(killed, "sweep", 0, 1), derive=_summed)
+BENCH = Bench(
+    file=__file__,
+    lines=_lines(),
+    quick=partial(killed, "sweep", 0, 1),
+    derive=_summed,
+    by_parts=True,
+)
 
 if __name__ == "__main__":
     sys.exit(BENCH.main())

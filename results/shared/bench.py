@@ -140,6 +140,8 @@ class Bench:
         Of what is measured with beside packages.
     peered
         The lines with another program measured beside, by its command.
+    by_parts
+        Whether the first part of every line is measured before the second of any.
     """
 
     file: str
@@ -150,6 +152,7 @@ class Bench:
     seeded: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
     peered: Callable[[str], Sequence[BenchLine]] | None = None
+    by_parts: bool = False
 
     @property
     def folder(self) -> Path:
@@ -250,10 +253,12 @@ class Bench:
         here["versions"] |= self.versions()
         head = {"command": command, "format": "spmopt-bench", "version": 1}
         head |= {"suite": self.folder.name, **here, "runs": given.runs}
+        parts = [(line, *each) for line in self.lines for each in enumerate(line.parts)]
+        if self.by_parts:
+            parts.sort(key=lambda each: each[1])
         cases = {
             json.dumps([line.name, label, number]): (line.name, label, str(number))
-            for line in self.lines
-            for label in line.parts
+            for line, _, label in parts
             for number in range(1 if line.long else given.runs)
         }
         folder = None if given.only else given.output

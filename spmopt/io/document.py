@@ -55,7 +55,9 @@ def write_bytes(path: Path, content: bytes) -> None:
         if exists(path) and not is_file(path):
             path.write_bytes(content)
         else:
-            replace_file(Path(os.path.realpath(path)), content)
+            real = Path(os.path.realpath(path))
+            remove_dead(real.parent, f".{real.name}.", _PART)
+            replace_file(real, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({reason(error)})") from None
 

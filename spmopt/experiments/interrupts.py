@@ -25,14 +25,13 @@ def endings_as_interrupt() -> Iterator[None]:
 
     def forward(number: int, frame: FrameType | None) -> None:
         nonlocal last_s
-        del number
         before_s, last_s = last_s, monotonic()
         if last_s < before_s + _ONE_S:
             return
         handle = signal.getsignal(signal.SIGINT)
         if callable(handle):
-            handle(signal.SIGINT, frame)
-        elif handle is not signal.SIG_IGN:
+            handle(number, frame)
+        else:  # shells let what they run in the background ignore Ctrl-C, but not these
             raise KeyboardInterrupt
 
     own = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
@@ -50,7 +49,7 @@ def ignore_endings() -> None:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Take no second Ctrl-C while processes end, which is soon: it would leave some of them."""
-    with handled([signal.SIGINT], signal.SIG_IGN):
+    with handled([signal.SIGINT], lambda number, frame: None):
         yield
 
 
@@ -63,6 +62,8 @@ def unbroken() -> Iterator[None]:
         yield
     if waiting and callable(before):
         before(*waiting[0])
+    elif any(number in _ENDINGS for number, _ in waiting):
+        raise KeyboardInterrupt
 
 
 @contextmanager

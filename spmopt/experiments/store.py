@@ -19,7 +19,7 @@ from spmopt.core.errors import InputError
 from spmopt.experiments.claims import Claims
 from spmopt.experiments.rows import Columns, Row, Texts
 from spmopt.io.document import require_writable, write_text
-from spmopt.io.locks import append, locked
+from spmopt.io.locks import append, is_current, locked
 
 T = TypeVar("T")
 Key = TypeVar("Key", str, Texts)
@@ -52,7 +52,8 @@ class Store(ABC, Generic[Key, Item]):
         self.path = path
         self._start = start
         self._items: dict[Key, Item] = {}
-        self._read_up_to, self._file_number = 0, -1
+        self._read_up_to = 0
+        self._known: IO[Any] | None = None
         self._claims: Claims | None = None
         if path is not None:
             require_writable(path)
@@ -100,6 +101,9 @@ class Store(ABC, Generic[Key, Item]):
                 self._claims.close()
 
         self._locked(finish)
+        if self._known is not None:
+            self._known.close()
+            self._known = None
 
     @abstractmethod
     def _encoded(self, items: Mapping[Key, Item]) -> str:
@@ -137,10 +141,12 @@ class Store(ABC, Generic[Key, Item]):
 
     def _read(self, path: Path, file: IO[Any]) -> None:
         """Take up what others have added; a line that a kill has cut off is removed."""
-        number = path.stat().st_ino
-        if number != self._file_number:  # never read, or written anew by another
+        if self._known is None or not is_current(self._known, path):
+            # Never read, or written anew by another. While it is open, no other has its number.
+            if self._known is not None:
+                self._known.close()
+            self._known = path.open("rb")
             self._read_up_to = self._begun(path, file)
-            self._file_number = number
         file.seek(self._read_up_to)
         added = file.read()
         whole = added[: added.rfind(b"\n") + 1]

@@ -45,7 +45,7 @@ def lock(file: IO[Any], *, wait: bool = True) -> bool:
 def is_current(file: IO[Any], path: Path) -> bool:
     """Return whether an open file is still the one of that name."""
     with suppress(FileNotFoundError):
-        return os.fstat(file.fileno()).st_ino == path.stat().st_ino
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
     return False
 
 

@@ -68,6 +68,32 @@ def test_another_identity_is_refused(tmp_path: Path) -> None:
         store(path)
 
 
+def test_a_file_that_is_another_by_now_is_refused(tmp_path: Path) -> None:
+    """A new file often gets the number of the one that was removed just before."""
+    path = tmp_path / "s.csv"
+    table = store(path, a=1)
+    table.add(ROWS[:1])
+    path.unlink()
+    store(path, a=2).close()
+    whole = path.read_text()
+    with pytest.raises(InputError, match=r"another sweep \(a differs\)"):
+        table.add(ROWS[1:2])
+    assert path.read_text() == whole
+
+
+def test_a_file_that_another_has_sorted_is_read_anew(tmp_path: Path) -> None:
+    path, keys = tmp_path / "s.csv", [(str(x),) for x in range(6)]
+    table, other = store(path), store(path)
+    table.add(ROWS[4:])
+    other.add(ROWS[2:4])
+    for _ in range(2):
+        other.close(keys)
+        other.add(ROWS[:1])
+    table.add(ROWS[1:2])
+    assert sorted(table.rows, key=lambda row: str(row["x"])) == ROWS
+    assert len(path.read_text().splitlines()) == 2 + len(ROWS)
+
+
 def test_two_processes_share_the_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.csv"
     mine = store(path)

@@ -49,12 +49,11 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     if case.interval_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
         return Outcome(plan=request.start, notes=(*notes, _TOO_LARGE))
     found = _found(instance, request, name)
-    notes += found.notes
     class_bound = None
     if found.bound > -float("inf"):
         holds_for = "; ".join((WHOLE, *notes))
         class_bound = ClassBound(value=found.bound, holds_for=holds_for, proved_by=found.solver)
-    return _outcome(instance, request, found, class_bound, notes)
+    return _outcome(instance, request, found, class_bound, [*notes, *found.notes])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -147,14 +147,9 @@ class WholeSolution:
 
 
 def solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> WholeSolution:
-    """Build the model, and solve it with PuLP's solver ``name``.
+    """Build the model, and solve it with PuLP's solver ``name``; notes say where that failed.
 
     Its folder is made, and removed, here.
-
-    Raises
-    ------
-    SpmoptError
-        The solver failed, and again.
     """
     limits.folder.mkdir(mode=0o700, exist_ok=True)
     remove = partial(rmtree, limits.folder, ignore_errors=True)
@@ -173,14 +168,9 @@ def _solved(instance: Instance, objective: Objective, name: str, limits: Limits)
     left = replace(limits, seconds=limits.seconds - (monotonic() - began))
     if left.seconds <= 0:  # which for some solvers is no limit
         return WholeSolution(plan=None, bound=-float("inf"), solver=author)
-    due, notes = monotonic() + left.seconds, tuple[str, ...]()
-    try:
-        done = _run(problem, name, left)
-    except SpmoptError:
-        left = replace(left, seconds=due - monotonic())
-        if left.seconds <= 0 or (left.folder / STOP).exists():
-            raise
-        done, notes = _run(problem, name, left), (_AGAIN.format(name),)
+    done, notes = _tried(problem, name, left)
+    if done is None:
+        return WholeSolution(plan=None, bound=-float("inf"), solver=author, notes=notes)
     if problem.sol_status == pulp.LpSolutionInfeasible and not done:
         # Every operation fits and the rest can stream: there is a solution.
         wrong = f"{author} calls the program infeasible, which it is not"
@@ -195,6 +185,18 @@ def _solved(instance: Instance, objective: Objective, name: str, limits: Limits)
     )
 
 
+def _tried(problem: Any, name: str, limits: Limits) -> tuple[bool | None, tuple[str, ...]]:
+    """Run the solver, and again where it dies; None where it has found nothing before it did."""
+    due, notes = monotonic() + limits.seconds, tuple[str, ...]()
+    while True:
+        try:
+            return _run(problem, name, replace(limits, seconds=due - monotonic())), notes
+        except SpmoptError as error:
+            if notes or due <= monotonic() or (limits.folder / STOP).exists():
+                return None, (str(error),)
+            notes = (_AGAIN.format(name),)
+
+
 def _run(problem: Any, name: str, limits: Limits) -> bool:
     """Whether the solver left a solution; whatever it calls it, it is checked."""
     with _told_to_stop(limits.folder / STOP) as more, _inside(limits.folder):
@@ -202,7 +204,8 @@ def _run(problem: Any, name: str, limits: Limits) -> bool:
         try:
             problem.solve(solver(name, limits, **more(name)))
         except pulp.PulpSolverError as error:
-            raise SpmoptError(f"backend pulp: {name} failed: {error}") from None
+            said = " ".join(str(error).split())
+            raise SpmoptError(f"backend pulp: {name} failed, or died: {said}") from None
         except IndexError:  # PuLP reads values of HiGHS that has none yet
             return False
     return _is_solution(problem)

@@ -19,6 +19,12 @@ from spmopt.experiments.interrupts import undisturbed
 
 _CONNECT_S = 10
 _FOLLOW_S = 0.2
+REPLACED = "a process died and was replaced; what it ran is run again"
+Note = Callable[[str], None]
+
+
+def _unheard(message: str) -> None:
+    del message
 
 
 def processors() -> int:
@@ -42,10 +48,13 @@ class Inline(Executor):
 
 
 class Processes(Executor):
-    """Processes of this machine; those that die are replaced, what they ran is to be run again."""
+    """Processes of this machine; those that die are replaced, what they ran is to be run again.
 
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
+    ``note`` is told of it, once for all that were lost with one.
+    """
+
+    def __init__(self, workers: int, note: Note = _unheard) -> None:
+        self._workers, self._note = workers, note
         self._pool = self._started()
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -53,6 +62,7 @@ class Processes(Executor):
         try:
             return self._pool.submit(fn, *args, **kwargs)
         except BrokenProcessPool:
+            self._note(REPLACED)
             self._pool.shutdown(wait=False)
             self._pool = self._started()
             return self._pool.submit(fn, *args, **kwargs)
@@ -72,7 +82,10 @@ class Processes(Executor):
 
 @contextmanager
 def open_executor(
-    workers: int, address: str | None = None, wait_for_workers: int = 0
+    workers: int,
+    address: str | None = None,
+    wait_for_workers: int = 0,
+    note: Note = _unheard,
 ) -> Iterator[tuple[Executor, int]]:
     """Give an executor, and how many tasks it works on at a time.
 
@@ -86,6 +99,8 @@ def open_executor(
         Of the scheduler of a Dask cluster, in place of processes.
     wait_for_workers
         Of the cluster, before anything begins.
+    note
+        Told of processes that died and were replaced.
 
     Raises
     ------
@@ -96,7 +111,7 @@ def open_executor(
         with _cluster(address, wait_for_workers) as found_there:
             yield found_there
         return
-    found: Executor = Processes(workers) if workers else Inline()
+    found: Executor = Processes(workers, note) if workers else Inline()
     try:
         yield found, workers or 1
     except BaseException:

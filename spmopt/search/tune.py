@@ -22,7 +22,6 @@ from spmopt.core.errors import InputError
 from spmopt.core.result import Status
 from spmopt.experiments.executors import open_executor
 from spmopt.experiments.interrupts import endings_as_interrupt, unbroken, undisturbed
-from spmopt.experiments.queue import REPLACED
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.claiming import Beginner, point, put_back, put_back_own, recover
@@ -111,7 +110,7 @@ def tune(
     put_back_own(study)  # of a search before that could not end them, as on a full disk
     recover(study, storage)
     schedules.tidy(study.get_trials(deepcopy=False))
-    executor = open_executor(effort.workers, effort.address, effort.wait_for_workers)
+    executor = open_executor(effort.workers, effort.address, effort.wait_for_workers, note)
     with endings_as_interrupt(), executor as (workers, count), beating(storage, study):
         loop = _Loop(
             study=study,
@@ -120,7 +119,6 @@ def tune(
             storage=storage,
             schedules=schedules,
             report=report,
-            note=note,
             workers=workers,
             solved=SolvedMachines(setup, schedules),
             beginner=Beginner(study, setup.space, storage),
@@ -148,7 +146,6 @@ class _Loop:
     storage: BaseStorage
     schedules: Schedules
     report: Report
-    note: Callable[[str], None]
     workers: Executor
     solved: SolvedMachines
     beginner: Beginner
@@ -261,7 +258,6 @@ class _Loop:
             outcome = eldest.future.result()
         except BrokenExecutor:
             eldest.lives, eldest.future = eldest.lives - 1, None
-            self.note(REPLACED)
             if eldest.lives:
                 return
             outcome = None

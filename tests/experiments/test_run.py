@@ -126,10 +126,10 @@ def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:
 
 def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
     table, said = store(None), list[str]()
-    cases: dict[Texts, str] = {("0",): str(tmp_path / "died")}
+    cases: dict[Texts, str] = {(str(x),): str(tmp_path / "died") for x in range(4)}
     with TaskQueue(2, report=said.append) as queue:
         run(cases, dies, table, queue)
-    assert table.rows == ROWS[:1]
+    assert len(table.rows) == 1  # they are all of one key
     assert said == ["a process died and was replaced; what it ran is run again"]
 
 

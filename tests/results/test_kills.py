@@ -1,0 +1,47 @@
+"""Work that is killed at moments at which files change, and a command that is killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.results.pages import RESULTS
+
+KILL_ONCE = """
+from results.kills.commands import CAMPAIGNS
+from results.kills.kills import measure
+found = measure(CAMPAIGNS["tiles"], 0, 2)
+print(found)
+wrong = ("differing", "status", "left_behind", "other_files")
+assert found["kills"] == 2 and not any(found[name] for name in wrong)
+"""
+
+
+def run(*words: str) -> str:
+    """Fork in a process of its own, which has one thread."""
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=RESULTS.parent,
+        env={**os.environ, **threads},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [("rows", 3), ("values", 3), ("file", 2), ("tune, SQLite", 97), ("tune, journal", 43)],
+)
+def test_work_goes_on_from_every_moment(name: str, step: int) -> None:
+    assert "'differing': 0" in run("-m", "results.kills.moments", name, str(step))
+
+
+def test_a_command_goes_on_from_kills() -> None:
+    assert "'kills': 2" in run("-c", KILL_ONCE)

@@ -24,7 +24,7 @@ import spmopt
 from results.kills.commands import INSTANCE, SPACE, trials_of
 from results.kills.processes import apart
 from spmopt.experiments import claims, store
-from spmopt.experiments.rows import Columns, Row
+from spmopt.experiments.rows import Columns, Row, Texts
 from spmopt.experiments.run import run
 from spmopt.experiments.store import Journal, RowTable
 from spmopt.io import document, locks
@@ -121,7 +121,8 @@ def _names(folder: Path) -> set[str]:
 
 def _rows(folder: Path) -> None:
     table = RowTable(folder / "s.csv", _COLUMNS, {"a": 1})
-    run({(str(x),): x for x in range(3)}, _square, table)
+    cases: dict[Texts, int] = {(str(x),): x for x in range(3)}
+    run(cases, _square, table)
 
 
 def _square(x: int) -> Row:

@@ -70,9 +70,9 @@ class Drafts(BaseStorage):
         """Return trials that count, and the draft."""
         found = list[FrozenTrial]()
         for trial in filter(counts, self._storage.get_all_trials(study_id, deepcopy=deepcopy)):
-            known = copy(trial)
-            known.number = len(found)
-            found.append(known)
+            same = trial.number == len(found)
+            found.append(trial if same else copy(trial))
+            found[-1].number = len(found) - 1
         if self.draft is not None:
             found.append(self.draft)
         return [trial for trial in found if states is None or trial.state in states]

@@ -31,7 +31,7 @@ from results.shared.page import (
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.experiments.executors import end_with
+from spmopt.experiments.executors import REPLACED, end_with
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
@@ -46,6 +46,8 @@ NETWORKS = ("resnet50", "mobilenetv2", "transformer")
 SIZES = ("24MB", "64MB", "128MB", "296MB", "442MB", "1000MB")
 GNMT: tuple[Mapping[str, int], ...] = ({"plain": 1}, {})
 """Without and with the second direction and residual connections: 18,619, 22,357 operations."""
+_LIVES = 3
+"""How often a measurement is begun whose process is killed."""
 FORMS = {"s": ".2f", "%": ".3g", "ms": "#.5g", "n": ",.0f", "x": ".1f"}
 
 
@@ -303,10 +305,17 @@ class Bench:
 
 
 def launch(file: str, more: Sequence[str], case: tuple[str, str, str]) -> dict[str, Any]:
-    """Measure in a process of its own; a failure is a figure ``error`` with one line."""
+    """Measure in a process of its own; a failure is a figure ``error`` with one line.
+
+    One that is killed, for want of memory for example, is replaced up to twice.
+    """
     report(" ".join(case))
     words = [sys.executable, file, *more, "--parent", str(os.getpid()), "--one", *case]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    for left in reversed(range(_LIVES)):
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode >= 0 or not left:
+            break
+        report(REPLACED)
     if done.returncode == 0:
         figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return figures

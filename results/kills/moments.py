@@ -1,6 +1,6 @@
 """Work that ends itself at the n-th moment at which a file or a database changes, for every n.
 
-    python -m results.kills.moments NAME [STEP]
+    python -m results.kills.moments [NAME[:STEP] ...]
 
 Each process is a fork of this one. What it leaves is taken up by another, which must end as the
 undisturbed one does.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from sqlalchemy.event import listen
 
 import spmopt
 from results.kills.commands import INSTANCE, SPACE, trials_of
-from results.kills.processes import apart
+from results.kills.processes import apart, load
 from spmopt.experiments import claims, store
 from spmopt.experiments.rows import Columns, Row, Texts
 from spmopt.experiments.run import run
@@ -82,7 +82,7 @@ def killed_at_every_moment(work: Work, step: int = 1) -> Mapping[str, int]:
     with TemporaryDirectory(prefix="kills-") as name:
         whole = Path(name) / "whole"
         whole.mkdir()
-        apart(work.do, whole)
+        load(apart(_loaded_by, work, whole))
         expected, files = apart(work.read, whole), _names(whole)
         for last in range(1, 100_000, step):
             folder = Path(name) / str(last)
@@ -99,6 +99,12 @@ def killed_at_every_moment(work: Work, step: int = 1) -> Mapping[str, int]:
                 wrong += 1
                 print(f"moment {last}: {found}, {told - files}, not {expected}", file=sys.stderr)
     return {"kills": moments, "differing": wrong}
+
+
+def _loaded_by(work: Work, folder: Path) -> list[str]:
+    """Do it; name all modules, so that forks of this process need not load them."""
+    work.do(folder)
+    return list(sys.modules)
 
 
 def _is_killed(work: Work, folder: Path, last: int) -> bool:
@@ -173,7 +179,17 @@ WORK: Mapping[str, Work] = {
     "tune, journal": _searched("journal:{}/k.log", "brute-force"),
 }
 
+
+def main(words: Sequence[str]) -> int:
+    """Do all works that are named, each with its step."""
+    wrong = 0
+    for word in words or WORK:
+        name, _, step = word.partition(":")
+        found = killed_at_every_moment(WORK[name], int(step or "1"))
+        print(f"{name}: {found['kills']} moments, {found['differing']} wrong", flush=True)
+        wrong += found["differing"] + (not found["kills"])
+    return 1 if wrong else 0
+
+
 if __name__ == "__main__":
-    _found = killed_at_every_moment(WORK[sys.argv[1]], int((*sys.argv, "1")[2]))
-    print(_found)
-    sys.exit(1 if _found["differing"] or not _found["kills"] else 0)
+    sys.exit(main(sys.argv[1:]))

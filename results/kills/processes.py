@@ -142,7 +142,12 @@ class Command:
 
 def load_for(words: Sequence[str], folder: Path) -> None:
     """Load what a command loads, so that it is there in forks."""
-    for name in apart(_loaded_by, words, folder):
+    load(apart(_loaded_by, words, folder))
+
+
+def load(names: Sequence[str]) -> None:
+    """Load modules, as far as they can be."""
+    for name in names:
         with suppress(Exception):
             import_module(name)
 

@@ -183,7 +183,15 @@ def tune(
         guard = storage_errors(where)
     try:
         with guard:
-            run(begun, setup, effort, storage=kept, schedules=schedules, report=callbacks.progress)
+            run(
+                begun,
+                setup,
+                effort,
+                storage=kept,
+                schedules=schedules,
+                report=callbacks.progress,
+                note=callbacks.note,
+            )
     except callbacks.interrupts:
         left = "the same command goes on from here"
     return HardwareSearch(begun, setup, schedules, findings_of(begun, setup), where, left)

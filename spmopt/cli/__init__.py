@@ -12,8 +12,9 @@ __all__ = ["Code", "main"]
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with ``arguments`` (default: those of the process); give its exit code."""
-    from spmopt.cli.terminal.interrupt import Interrupted, ignore, leaving
+    from spmopt.cli.terminal.interrupt import Interrupted, leaving
     from spmopt.cli.terminal.streams import replace_closed, spell_out
+    from spmopt.experiments.interrupts import ignore_endings
 
     words = sys.argv[1:] if arguments is None else arguments
     replace_closed()
@@ -22,12 +23,12 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             code = _run(words)
         except BaseException as error:
-            ignore()
+            ignore_endings()
             # A library may have made an error of its own of it.
             is_interrupt = pressed() or isinstance(error, Interrupted)
             code = _left(words, error) if is_interrupt else _explain(error)
     if arguments is None:
-        ignore()
+        ignore_endings()
         _end(code)
     return code
 

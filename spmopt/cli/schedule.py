@@ -68,9 +68,11 @@ def solve(
     if output is not None:
         require_output(output)
     with scheduled(call, network, _solving(call, backend)) as (solution, stopped):
-        emit(solution, json)
-        if output is not None:
-            solution.save(output)
+        try:
+            emit(solution, json)
+        finally:  # where nobody reads what is printed, as after a hang-up, it is kept all the same
+            if output is not None:
+                solution.save(output)
         return exit_code([solution.result], stopped())
 
 
@@ -110,10 +112,12 @@ def compare(
         return call(scheduling.compare, instance, names, pieces=pieces, callbacks=callbacks)
 
     with scheduled(call, network, run) as (found, stopped):
-        emit(found, json)
-        if output is not None:
-            for name, solution in found.files():
-                solution.save(output / f"{name}.json")
+        try:
+            emit(found, json)
+        finally:
+            if output is not None:
+                for name, solution in found.files():
+                    solution.save(output / f"{name}.json")
         return exit_code(found.results, stopped())
 
 

@@ -8,14 +8,19 @@ from __future__ import annotations
 import gzip
 import os
 import stat
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from spmopt.core.border import exists, is_file, is_folder, reason
 from spmopt.core.errors import InputError
+from spmopt.io.locks import append, locked, remove_dead
 
+_PART = ".new"
+"""How names of files end that are being written, after the number of the process."""
 _FOLDERS = ("/dev/fd", "/proc/self/fd")
 _LEVEL = 6  # 9 takes five times as long and saves a twentieth
 _STANDARD = {1: "standard output", 2: "standard error"}
@@ -45,7 +50,8 @@ def write_packed(path: Path, text: str) -> None:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write through a file beside ``path``, then rename it over ``path``.
 
-    A link stays a link; what is no file (a pipe, a device) is written to as it is.
+    A link stays a link, and a file that is replaced keeps its mode; what is no file (a pipe, a
+    device) is written to as it is.
 
     Raises
     ------
@@ -56,7 +62,9 @@ def write_bytes(path: Path, content: bytes) -> None:
         if exists(path) and not is_file(path):
             path.write_bytes(content)
         else:
-            _replace(Path(os.path.realpath(path)), content)
+            real = Path(os.path.realpath(path))
+            remove_dead(real.parent, f".{real.name}.", _PART)
+            replace_file(real, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({reason(error)})") from None
 
@@ -77,9 +85,11 @@ def require_writable(path: Path) -> None:
         if exists(path) and not is_file(path):
             writable = os.access(path, os.W_OK)
         else:
-            part = _part(Path(os.path.realpath(path)))
+            real = Path(os.path.realpath(path))
+            remove_dead(real.parent, f".{real.name}.", _PART)
+            part = _part(real)
             part.touch()
-            part.unlink()
+            part.unlink(missing_ok=True)
             writable = True
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({reason(error)})") from None
@@ -103,20 +113,43 @@ def require_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be created ({reason(error)})") from None
 
 
-def _part(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
+def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Put a new file in place of one; it keeps the mode of that, and is whole at any time.
 
+    Parameters
+    ----------
+    durable
+        Whether it is on the disk before it is in place, so that it is whole after a power cut too.
 
-def _replace(path: Path, content: bytes) -> None:
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
     part = _part(path)
-    try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with locked(part) as file:
+        try:
+            with suppress(OSError):  # there is none, or the file system has no modes
+                part.chmod(stat.S_IMODE(path.stat().st_mode))
+            file.truncate(0)
+            append(file, content)
+            if durable:
+                os.fsync(file.fileno())
+            if sys.platform == "win32":
+                file.close()  # there an open file cannot be renamed
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove what processes that were killed have left of files in a folder."""
+    remove_dead(folder, ".", _PART)
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}{_PART}")
 
 
 def _require_no_stream(path: Path) -> None:

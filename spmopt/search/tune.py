@@ -170,7 +170,7 @@ class _Loop:
         trials = [trial for trial in self.study.get_trials(deepcopy=False) if counts(trial)]
         done = sum(trial.state is not TrialState.RUNNING for trial in trials)
         self.report(f"{done} of {effort.trials} trials", min(1.0, done / effort.trials))
-        points = {tuple(sorted(trial.params.items())) for trial in trials}
+        points = {frozenset(trial.params.items()) for trial in trials}
         if len(points) == self.setup.space.size or len(trials) >= effort.trials:
             return None
         return [trial for trial in trials if trial.state is TrialState.COMPLETE]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz import bases
-from tests.fuzz.check import Case, run
-from tests.fuzz.inputs import drawn
+from tests.fuzz.campaign import cases, recipe_of
+from tests.fuzz.case import Case
+from tests.fuzz.recipes import warm
+from tests.fuzz.workers import run, run_all
 
 COUNT = 60
 CAUSES: dict[str, tuple[list[str], dict[str, str]]] = {
@@ -27,11 +27,6 @@ CAUSES: dict[str, tuple[list[str], dict[str, str]]] = {
 """What has ended in a traceback, without end or in all memory once."""
 
 
-def _drawn(number: int) -> Callable[[Path], Case]:
-    recipe, rng = drawn(0, number)
-    return lambda folder: recipe(folder, rng)
-
-
 @pytest.mark.parametrize("cause", CAUSES)
 def test_what_was_wrong_once(cause: str) -> None:
     words, files = CAUSES[cause]
@@ -39,18 +34,18 @@ def test_what_was_wrong_once(cause: str) -> None:
     def make(folder: Path) -> Case:
         for name, text in files.items():
             (folder / name).write_text(text)
-        return Case(cause, words)
+        return Case(words)
 
-    _, found = run(make)
+    found = run(make)
     assert found.wrong == []
     assert found.code == 2
 
 
 def test_inputs_that_are_drawn() -> None:
-    bases.warm()
+    warm()
     wrong = {}
-    for number in range(COUNT):
-        case, found = run(_drawn(number))
+    for number, first, alone in run_all(cases(0, range(COUNT))):
+        found = alone or first
         if found.wrong:
-            wrong[number] = (found.wrong, case.words, found.stderr[-500:])
+            wrong[number] = (recipe_of(0, number), found.wrong, found.stderr[-500:])
     assert wrong == {}

@@ -29,12 +29,13 @@ from results.shared.page import (
     replace_tables,
     report,
 )
+from tests.fuzz import bases
 from tests.fuzz.campaign import cases, recipe_of
 from tests.fuzz.case import Outcome
 from tests.fuzz.recipes import CAUSES, warm
 from tests.fuzz.workers import run_all
 
-SEED, COUNT, CHUNK, OF_EACH = 21, 200_000, 500, 5
+SEED, COUNT, CHUNK, OF_EACH = 21, 200_000, 500, 6
 CHUNKS, CAUSE_ROWS = "chunks.jsonl", "causes.json"
 _LINKS = ("tests", "instances", "results")
 Row = dict[str, Any]
@@ -98,18 +99,18 @@ def again(output: Path) -> None:
     (output / CHUNKS).write_text(text, encoding="utf-8")
 
 
-def causes(only: str = "") -> dict[str, list[Row]]:
-    """Run each cause of old in some variants, each in a process of its own."""
+def causes(only: str = "", *, first: bool = False) -> dict[str, list[Row]]:
+    """Run each cause of old in variants, in processes of their own; ``first``: to a wrong one."""
+    bases.sweep(), bases.study()
     found: dict[str, list[Row]] = {}
     for name in CAUSES:
-        if only in name:
-            numbers = range(1 if name.startswith("chain") else OF_EACH)
-            runs = [next(run_all(cases(SEED, [number], name)))[1] for number in numbers]
-            found[name] = [
-                {"wrong": run.wrong, "code": run.code, "cpu_s": run.cpu_s, "mb": run.memory_mb}
-                for run in runs
-            ]
-            report(f"{name}: {[run.wrong for run in runs]}")
+        for number in range(1 if name.startswith("chain") else OF_EACH) if only in name else ():
+            run = next(run_all(cases(SEED, [number], name)))[1]
+            row = {"wrong": run.wrong, "code": run.code, "cpu_s": run.cpu_s, "mb": run.memory_mb}
+            found.setdefault(name, []).append(row)
+            report(f"{name}: {row}")
+            if first and run.wrong:
+                break
     return found
 
 
@@ -233,7 +234,7 @@ def main() -> int:
     given = parser.parse_args()
     output: Path = given.output
     if given.causes and (given.quick or given.only):
-        print(json.dumps(causes(given.only or "")))
+        print(json.dumps(causes(given.only or "", first=True)))
     elif given.causes:
         name, at = ("before", given.sources) if given.sources else ("now", ROOT)
         found = elsewhere(at, "") if given.sources else causes()

@@ -8,13 +8,17 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from errno import ENXIO
 from pathlib import Path
+from time import monotonic, sleep
 
 import msgspec
 
 from spmopt.core.border import exists, is_file, is_folder, reason
 from spmopt.core.errors import InputError
 
+PIPE_S, _WAIT_S = 5.0, 0.02
+"""Until somebody reads from a pipe, and how often that is looked for."""
 _FOLDERS = ("/dev/fd", "/proc/self/fd")
 _STANDARD = {1: "standard output", 2: "standard error"}
 
@@ -47,7 +51,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """
     try:
         if exists(path) and not is_file(path):
-            path.write_bytes(content)
+            _pour(path, content)
         else:
             _replace(Path(os.path.realpath(path)), content)
     except OSError as error:
@@ -100,6 +104,24 @@ def _part(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
+def _pour(path: Path, content: bytes) -> None:
+    """Write to what is no file; who reads a pipe must come soon."""
+    stop = monotonic() + PIPE_S
+    while True:
+        try:
+            number = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+            break
+        except OSError as error:
+            if error.errno != ENXIO:
+                raise
+            if monotonic() > stop:
+                raise InputError(f"{path}: nobody reads from this pipe; name a file") from None
+            sleep(_WAIT_S)
+    os.set_blocking(number, True)
+    with os.fdopen(number, "wb") as file:
+        file.write(content)
+
+
 def _replace(path: Path, content: bytes) -> None:
     part = _part(path)
     try:
@@ -134,11 +156,11 @@ def _require_no_stream(path: Path) -> None:
 
 def _descriptor(path: Path) -> int | None:
     """Return the number of the stream that ``path`` is a name of, perhaps by way of links."""
-    folders = [Path(name).resolve() for name in _FOLDERS if is_folder(name)]
+    folders = [os.path.realpath(name) for name in _FOLDERS if is_folder(name)]
     passed: set[Path] = set()
     while path not in passed:
         passed.add(path)
-        if path.parent.resolve() in folders and path.name.isdecimal():
+        if os.path.realpath(path.parent) in folders and path.name.isdecimal():
             return int(path.name)
         if path.is_symlink():
             path = path.parent / path.readlink()

@@ -24,8 +24,8 @@ def why_wrong(result: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the schedule of a result, as its file has it."""
     try:
         _Check(result["instance"], result["schedule"]).all()
-    except WrongError as error:
-        return str(error)
+    except (WrongError, LookupError) as error:
+        return f"{type(error).__name__}: {error}"
     return None
 
 
@@ -95,6 +95,7 @@ class _Check:
     def _mode(self, step: int) -> tuple[dict[int, tuple[int, bool]], int]:
         """Return passes of each operand, and whether it is stationary; and bytes of scratch."""
         operation, number = self.steps[step]
+        _need(number >= 0, "no such mode", step)
         mode = [k for k, of in enumerate(self.modes["operation"]) if of == operation][number]
         reads, writes = (self.operations[name][operation] for name in ("reads", "writes"))
         names = [*reads, *(tensor for tensor in writes if tensor not in reads)]

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.fuzz import bases
 from tests.fuzz.campaign import cases, recipe_of
-from tests.fuzz.case import Case
-from tests.fuzz.recipes import warm
+from tests.fuzz.case import Case, case
+from tests.fuzz.odd import toml_text
+from tests.fuzz.recipes import CAUSES, SELDOM, warm
 from tests.fuzz.workers import run, run_all
 
 COUNT = 60
-CAUSES: dict[str, tuple[list[str], dict[str, str]]] = {
-    "dotted keys": (["machines", "x.toml"], {"x.toml": "a." * 100_000 + "b = 1"}),
-    "nested TOML": (["machines", "x.toml"], {"x.toml": "a = " + "[" * 100_000}),
-    "digits": (["machines", "x.toml"], {"x.toml": "a = " + "9" * 5_001}),
-    "400 zeros": (["machines", "x.toml"], {"x.toml": "energy.mac_pj = 1" + "0" * 400}),
-    "nested JSON": (["verify", "x.json"], {"x.json": "[" * 100_000}),
-    "device": (["verify", "/dev/zero"], {}),
-    "long name": (["solve", "n" * 5_000 + ".json"], {}),
-    "long field": (["report", "s.csv", "-o", "s.html"], {"s.csv": "a" * 140_000 + "\n"}),
-    "size": (["sweep", "bert-tiny", "--spm", "8B:32B:x\u00b2", "-o", "s.csv"], {}),
-    "YAML": (["machines", "x.yaml"], {"x.yaml": "a: [1"}),
+
+
+def _pipe(folder: Path) -> Case:
+    os.mkfifo(folder / "x.onnx")
+    return case("report", "x.onnx", "-o", "r.html")
+
+
+def _field(folder: Path) -> Case:
+    """Remove the name of a parameter from a journal that a search is to go on with."""
+    content = (
+        bases.study(journal=True).decode().replace('"param_name":"spm"', '"param_name":null', 1)
+    )
+    (folder / "t.db").write_text(content)
+    (folder / "s.toml").write_bytes(toml_text(bases.SPACE))
+    words = ("tune", bases.MLP, "--space", "s.toml", "--trials", "9", "--workers", "0")
+    return case(*words, "-s", "stream", "--storage", "journal:t.db")
+
+
+def _area(folder: Path) -> Case:
+    lines = bases.sweep().decode().splitlines()
+    place = lines[1].split(",").index("area_mm2")
+    row = lines[2].split(",")
+    row[place] = "1e400"
+    (folder / "s.csv").write_text("\n".join([*lines[:2], ",".join(row), *lines[3:]]) + "\n")
+    return case("report", "s.csv", "-o", "s.html")
+
+
+FOUND: dict[str, Callable[[Path], Case]] = {
+    "pipe in place of a schedule to report on": _pipe,
+    "trial of another field": _field,
+    "area of a sweep that is not finite": _area,
 }
-"""What has ended in a traceback, without end or in all memory once."""
+"""What the fuzzer found once, as it was."""
 
 
-@pytest.mark.parametrize("cause", CAUSES)
-def test_what_was_wrong_once(cause: str) -> None:
-    words, files = CAUSES[cause]
-
-    def make(folder: Path) -> Case:
-        for name, text in files.items():
-            (folder / name).write_text(text)
-        return Case(words)
-
-    found = run(make)
+@pytest.mark.parametrize("what", FOUND)
+def test_what_was_found(what: str) -> None:
+    found = run(FOUND[what])
     assert found.wrong == []
     assert found.code == 2
+
+
+@pytest.mark.parametrize("cause", sorted(CAUSES.keys() - SELDOM))
+def test_what_was_wrong_once(cause: str) -> None:
+    (_, make), *_ = cases(0, [0], cause)
+    assert run(make).wrong == []
 
 
 def test_inputs_that_are_drawn() -> None:

@@ -35,7 +35,7 @@ BATCH = 200
 """Cases of a worker."""
 PIPE_S = 0.1
 """For which a pipe that nobody writes to is waited for here; else it is seconds."""
-_KILL_S, _STOP_CPU_S, _STOP_BYTES, _FILE_BYTES = 120.0, 25, 4 << 30, 1 << 28
+_KILL_S, _STOP_CPU_S, _STOP_BYTES, _FILE_BYTES = 120.0, 12, 4 << 30, 1 << 28
 CRASH = "crash"
 """File for what is wrong with a recipe or a judge, which ends all."""
 _NOW = struct.Struct("qd")
@@ -138,8 +138,9 @@ def _work(cases: list[tuple[int, Maker]], top: Path, now: mmap.mmap) -> None:
 def _limit() -> None:
     with suppress(ImportError):  # older sources have none
         from spmopt.core import border
+        from spmopt.io import document
 
-        border._PIPE_S = PIPE_S
+        border._PIPE_S = document.PIPE_S = PIPE_S
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _STOP_BYTES, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, resource.RLIM_INFINITY))

@@ -112,12 +112,13 @@ def changed_schedule(folder: Path, rng: Random) -> Case:
     found = copy.deepcopy(rng.choice(_pool()))
     schedule = found["schedule"]
     for _ in range(rng.choice((1, 1, 1, 2))):
-        _change(schedule, rng)
+        change(schedule, rng)
     (folder / "r.json").write_bytes(json_text(found))
     return case("verify", "r.json", judge=_judged)
 
 
-def _change(schedule: Mapping[str, Any], rng: Random) -> None:
+def change(schedule: Mapping[str, Any], rng: Random) -> None:
+    """Change one thing in the tables of a schedule."""
     tables = [
         *(schedule.get(name) or {} for name in ("steps", "residency", "commands")),
         *(schedule.get(name) or {} for name in ("placements", "placements", "moves")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -59,34 +59,35 @@ def _digits(rng: Random) -> str:
     return f"{key} = {'9' * rng.choice((DIGITS, 2 * DIGITS, 4_301))}"
 
 
-def _zeros(rng: Random) -> str:
-    key = rng.choice(("mac_pj", "dram_pj_per_byte", "leakage_w"))
-    return toml_text(
-        {**bases.MACHINE, "energy": {**bases.MACHINE["energy"], key: 10**400}}
-    ).decode()
+def _zeros(folder: Path, rng: Random) -> Case:
+    """Put a number of 400 zeros into a space of machines, or into a machine."""
+    zeros = "1" + "0" * 400
+    if rng.random() < 0.3:
+        document = {**bases.MACHINE, "energy": {**bases.MACHINE["energy"], "mac_pj": 10**400}}
+        (folder / "x.toml").write_bytes(toml_text(document))
+        return case(*MACHINE)
+    given = rng.choice((f"[{zeros}]", zeros, f"{{low = 0, high = {zeros}}}"))
+    (folder / "s.toml").write_text(f'[space]\nspm = ["1KiB", "2KiB"]\nenergy.mac_pj = {given}\n')
+    return case(*TUNE)
 
 
 def _superscript(folder: Path, rng: Random) -> Case:
-    odd = rng.choice(("8B:32B:x\u00b2", "8B:32B:\u00b2B", "\u00b2MB", "8B:3\u00b2B:x2", "x\u00b9"))
-    option = rng.choice(("--spm", "--bandwidth", "--batch"))
-    given = () if option == "--spm" else ("--spm", "1KiB")
-    return case("sweep", bases.MLP, "-s", "stream", *given, option, odd, "-o", "s.csv")
+    odd = rng.choice(("8B:32B:x\u00b2", "8B:32B:x\u00b9", "8B:32B:x\u00b2\u00b3", "8B:32B:\u00b2B"))
+    return case("sweep", bases.MLP, "-s", "stream", "--spm", odd, "-o", "s.csv")
 
 
 def _instead(kind: str) -> Recipe:
     return lambda folder, rng: instead(folder, rng, kind)
 
 
-def _field(column: bool, text: str) -> Recipe:
+def _field(columns: Sequence[str], text: str) -> Recipe:
+    """Put a text into the first row of a sweep, in one of some columns."""
+
     def recipe(folder: Path, rng: Random) -> Case:
-        lines = [line.split(",") for line in bases.sweep().decode().splitlines()]
-        head = lines[0]
-        places = [
-            k for k, name in enumerate(head) if name in ("spm_bytes", "value", "bound", "gap")
-        ]
-        row = rng.choice(lines[1:] if column else lines)
-        row[rng.choice(places or range(len(head)))] = text
-        (folder / "s.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+        about, names, row, *more = bases.sweep().decode().splitlines()
+        cells = row.split(",")
+        cells[names.split(",").index(rng.choice(columns))] = text
+        (folder / "s.csv").write_text("\n".join([about, names, ",".join(cells), *more]) + "\n")
         words = (("report", "s.csv", "-o", "s.html"), ("plot", "s.csv", "-o", "s.svg"))
         return case(*rng.choice((words[0], words[0], words[0], words[1])))
 
@@ -159,15 +160,19 @@ CAUSES: dict[str, Recipe] = {
     "Shape without input": _model(_shape),
     "TOML nested 100,000 deep": _toml(_deep),
     "integers of 5,001 digits": _toml(_digits),
-    "mac_pj of 400 zeros": _toml(_zeros),
+    "mac_pj of 400 zeros": _zeros,
     "200 KB of dotted keys": _toml(lambda rng: "a." * rng.choice((DEEP, DEEP // 2)) + "b = 1"),
     "superscript digits": _superscript,
     "folder that may not be read": _instead("locked"),
     "name of 5,000 characters": _instead("long"),
     "pipe in place of a file": _instead("pipe"),
     "/dev/zero in place of a file": _instead("zero"),
-    "inf in rows of a sweep": _field(True, "inf"),
-    "field of over 131,072 characters": _field(False, "a" * 140_000),
+    "inf in rows of a sweep": _field(
+        ("time_s", "energy_j", "area_mm2", "value", "bound", "gap"), "inf"
+    ),
+    "field of over 131,072 characters": _field(
+        ("network", "machine", "technology", "note", "value"), "a" * 140_000
+    ),
     "odd values in a storage": _stored,
     "offsets near 2^63": _offsets,
     "control characters on the way out": _controls,

@@ -24,7 +24,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 from tests.fuzz.case import Case, Outcome
@@ -43,6 +45,7 @@ _NOW = struct.Struct("qd")
 
 def run(make: Maker) -> Outcome:
     """Run a case in a process of its own."""
+    _quicken()
     return next(_worked([(0, make)]))[1]
 
 
@@ -64,7 +67,13 @@ def _quicken() -> None:
     """Have commands made once: typer takes longer for that than most commands to refuse a file."""
     from typer.main import get_command
 
+    import spmopt
     from spmopt.cli import app, project
+
+    for module in walk_packages(spmopt.__path__, "spmopt."):  # nobody may read no libraries
+        with suppress(ImportError):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
 
     make = app.application
     made = cache(lambda first: get_command(make(first)))

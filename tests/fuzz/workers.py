@@ -67,12 +67,12 @@ def _quicken() -> None:
     """Have commands made once: typer takes longer for that than most commands to refuse a file."""
     from typer.main import get_command
 
-    import spmopt
     from spmopt.cli import app, project
 
-    for module in walk_packages(spmopt.__path__, "spmopt."):  # nobody may read no libraries
-        with suppress(ImportError):
-            if not module.name.endswith("__main__"):
+    for package in ("api", "cli", "frontends", "search"):  # nobody may read no libraries
+        where = f"spmopt.{package}"
+        for module in walk_packages(import_module(where).__path__, f"{where}."):
+            with suppress(ImportError):
                 import_module(module.name)
 
     make = app.application

@@ -123,7 +123,10 @@ def change(schedule: Mapping[str, Any], rng: Random) -> None:
         *(schedule.get(name) or {} for name in ("steps", "residency", "commands")),
         *(schedule.get(name) or {} for name in ("placements", "placements", "moves")),
     ]
-    table = rng.choice([each for each in tables if each and next(iter(each.values()))])
+    filled = [each for each in tables if each and next(iter(each.values()))]
+    if not filled:
+        return
+    table = rng.choice(filled)
     row = rng.randrange(len(next(iter(table.values()))))
     other = rng.randrange(len(next(iter(table.values()))))
     match rng.randrange(6):

@@ -32,7 +32,8 @@ from results.shared.page import (
 from tests.fuzz import bases
 from tests.fuzz.campaign import cases, recipe_of
 from tests.fuzz.case import Outcome
-from tests.fuzz.recipes import CAUSES, warm
+from tests.fuzz.recipes import warm
+from tests.fuzz.recipes.causes import CAUSES
 from tests.fuzz.workers import run_all
 
 SEED, COUNT, CHUNK, OF_EACH = 21, 200_000, 500, 6
@@ -80,10 +81,10 @@ def campaign(output: Path, count: int) -> None:
             continue
         load = round(os.getloadavg()[0], 1)
         row = {"start": start, "count": CHUNK, **head, "load": load}
-        row |= chunk(range(start, start + CHUNK))
+        row |= (found := chunk(range(start, start + CHUNK)))
         with path.open("a", encoding="utf-8") as rows:
             rows.write(json.dumps(row) + "\n")
-        report(f"{start + CHUNK:,} inputs, {len(row['wrong'])} wrong, {row['wall_s']} s")
+        report(f"{start + CHUNK:,} inputs, {len(found['wrong'])} wrong, {found['wall_s']} s")
 
 
 def again(output: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import asdict
 from pathlib import Path
 
@@ -27,7 +27,8 @@ def main() -> int:
     if given.only and given.only not in ALL:
         parser.error("--only takes one of: " + "; ".join(ALL))
     warm()
-    count, wrong, codes, cpu_s = Counter[str](), Counter[str](), Counter[int](), Counter[str]()
+    count, wrong, codes = Counter[str](), Counter[str](), Counter[int]()
+    cpu_s: defaultdict[str, float] = defaultdict(float)
     numbers = range(given.start, given.start + given.count)
     for number, first, alone in run_all(cases(given.seed, numbers, given.only)):
         name, found = given.only or recipe_of(given.seed, number), alone or first

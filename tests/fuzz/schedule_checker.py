@@ -72,7 +72,7 @@ class _Check:
         now, valid = [0] * len(self.size), [0] * len(self.size)
         for tensor, there in enumerate(self.in_dram):
             valid[tensor] = self.size[tensor] if there else 0
-        live, places = self._live(order), {}
+        live, places = self._live(order), dict[int, Any]()
         for step in range(count):
             before, now = now, self._resident(step)
             self._step(step, before, now, valid, live[step + 1])

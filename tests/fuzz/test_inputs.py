@@ -14,7 +14,8 @@ from tests.fuzz import bases
 from tests.fuzz.campaign import cases, recipe_of
 from tests.fuzz.case import Case, case
 from tests.fuzz.odd import toml_text
-from tests.fuzz.recipes import CAUSES, SELDOM, warm
+from tests.fuzz.recipes import warm
+from tests.fuzz.recipes.causes import CAUSES, SELDOM
 from tests.fuzz.workers import run, run_all
 
 COUNT = 60

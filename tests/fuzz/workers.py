@@ -81,7 +81,7 @@ def _quicken() -> None:
     def application(first: str = "") -> Any:
         return make(first) if project.found_file() is not None else made(first)
 
-    app.application = application  # type: ignore[assignment]
+    app.application = application
     for first in app.MODULES:
         made(first)
 

@@ -157,7 +157,7 @@ def _judged(folder: Path) -> Iterator[str]:
 @cache
 def _pool() -> list[dict[str, Any]]:
     """Results of small instances, by all kinds of schedulers."""
-    rng, found = Random("pool"), []
+    rng, found = Random("pool"), list[dict[str, Any]]()
     while len(found) < POOL:
         made = json_text(encode_instance(drawn_instance(rng, 2**12)))
         words = ["solve", "i.json", "-s", _schedulers(rng, 0.2), "-o", "r.json"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Any
 
 from spmopt.cli.codes import Code, print_version
 
 __all__ = ["Code", "main"]
+_OBJECTS = 100_000
+"""Objects between two searches for garbage: those of large networks are many, and none is."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -17,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     from spmopt.experiments.interrupts import ignore_endings
 
     words = sys.argv[1:] if arguments is None else arguments
+    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     replace_closed()
     spell_out()
     with leaving() as pressed:

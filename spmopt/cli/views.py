@@ -11,6 +11,7 @@ from spmopt.api import searches, sweep_tables, verifying, views
 from spmopt.cli.binding import Call, command
 from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output, require_output
 from spmopt.cli.schedule import BUILT, build
+from spmopt.core.border import is_file
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import SQLITE
 
@@ -200,6 +201,8 @@ def _require_result(path: Path) -> None:
 
 
 def _is_database(path: Path) -> bool:
+    if not is_file(path):  # a pipe would be waited for
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(SQLITE)) == SQLITE

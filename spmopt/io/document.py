@@ -11,7 +11,9 @@ import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from errno import ENXIO
 from pathlib import Path
+from time import monotonic, sleep
 
 import msgspec
 
@@ -21,6 +23,8 @@ from spmopt.io.locks import append, locked, remove_dead
 
 _PART = ".new"
 """How names of files end that are being written, after the number of the process."""
+PIPE_S, _WAIT_S = 5.0, 0.02
+"""Until somebody reads from a pipe, and how often that is looked for."""
 _FOLDERS = ("/dev/fd", "/proc/self/fd")
 _LEVEL = 6  # 9 takes five times as long and saves a twentieth
 _STANDARD = {1: "standard output", 2: "standard error"}
@@ -60,7 +64,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """
     try:
         if exists(path) and not is_file(path):
-            path.write_bytes(content)
+            _pour(path, content)
         else:
             real = Path(os.path.realpath(path))
             remove_dead(real.parent, f".{real.name}.", _PART)
@@ -111,6 +115,24 @@ def require_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be created ({reason(error)})") from None
+
+
+def _pour(path: Path, content: bytes) -> None:
+    """Write to what is no file; who reads a pipe must come soon."""
+    stop = monotonic() + PIPE_S
+    while True:
+        try:
+            number = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+            break
+        except OSError as error:
+            if error.errno != ENXIO:
+                raise
+            if monotonic() > stop:
+                raise InputError(f"{path}: nobody reads from this pipe; name a file") from None
+            sleep(_WAIT_S)
+    os.set_blocking(number, True)
+    with os.fdopen(number, "wb") as file:
+        file.write(content)
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -174,11 +196,11 @@ def _require_no_stream(path: Path) -> None:
 
 def _descriptor(path: Path) -> int | None:
     """Return the number of the stream that ``path`` is a name of, perhaps by way of links."""
-    folders = [Path(name).resolve() for name in _FOLDERS if is_folder(name)]
+    folders = [os.path.realpath(name) for name in _FOLDERS if is_folder(name)]
     passed: set[Path] = set()
     while path not in passed:
         passed.add(path)
-        if path.parent.resolve() in folders and path.name.isdecimal():
+        if os.path.realpath(path.parent) in folders and path.name.isdecimal():
             return int(path.name)
         if path.is_symlink():
             path = path.parent / path.readlink()

@@ -13,7 +13,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 from optuna.storages.journal._file import get_lock_file
 
-from spmopt.core.border import is_file, reason
+from spmopt.core.border import exists, is_file, is_folder, reason
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import SQLITE
 from spmopt.core.processes import has_ended, own_name
@@ -31,12 +31,14 @@ def open_journal(url: str) -> JournalStorage:
     Raises
     ------
     InputError
-        The file is of SQLite, does not begin as Optuna's journals do, or cannot be read; or an
-        entry of it is damaged.
+        The file is no regular one, is of SQLite, does not begin as Optuna's journals do, or cannot
+        be read; or an entry of it is damaged.
     """
     path = Path(url.removeprefix(JOURNAL))
     if is_file(path):
         _require_journal(path, url)
+    elif exists(path) and not is_folder(path):  # a pipe would be waited for
+        raise InputError(f"--storage {url}: is no regular file; name one")
     backend = _Journal(path, url)
     try:
         return JournalStorage(backend)

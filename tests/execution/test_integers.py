@@ -86,7 +86,7 @@ def test_quantized_operators_are_those_of_onnx(operator: str) -> None:
 def test_operators_of_onnx_runtime_by_hand() -> None:
     a, b = np.array([10, -20, 30], np.int8), np.array([1, 2, 3], np.int8)
     half, zero = np.array(0.5, np.float32), np.array(2, np.int8)
-    scales = [half, zero, half, zero, half, zero]
+    scales: list[Array] = [half, zero, half, zero, half, zero]
     of = ("int8", (3,))
     # (10 - 2) / 2 + (1 - 2) / 2 = 3.5 is 7 halves, and 2: 9
     assert computed("com.microsoft.QLinearAdd", [a, b, *scales], *of).tolist() == [9, -20, 31]

@@ -155,10 +155,10 @@ def test_what_has_no_kernel_is_named_or_hashed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     install(monkeypatch, fluid=bounds_only)
-    monkeypatch.setattr(SPECS, "added", dict(SPECS.added))
     rules = tmp_path / "rules.toml"
     rules.write_text('["com.acme.Bent"]\noperations = 1\n', encoding="utf-8")
     spmopt.register_operators(rules)
+    monkeypatch.setitem(SPECS.added, "com.acme.Bent", SPECS.added.pop("com.acme.Bent"))
     builder = GraphBuilder("steep")
     x, w = builder.input("x", (4, 8)), builder.weight("w", (8, 8))
     y = builder.add("com.acme.Bent", [builder.add("Gemm", [x, w])], name="bent")

@@ -15,6 +15,7 @@ from spmopt.execution.kernels.onnx_reference import reference
 from spmopt.execution.values import array_of, bytes_of, converted
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import Attributes
+from tests.solving.fakes import bounds_only, install
 
 CHOSEN = np.random.default_rng(0)
 
@@ -142,7 +143,10 @@ def test_numbers_beyond_an_integer_are_its_nearest() -> None:
     assert converted(np.array([20, 3]), value).tolist() == [15, 3]
 
 
-def test_an_integer_network_is_computed_from_a_scratchpad() -> None:
+def test_an_integer_network_is_computed_from_a_scratchpad(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, fluid=bounds_only)
     b = GraphBuilder("quantized", element_type="int8")
     x, w = b.input("x", (2, 4, 8, 8)), b.weight("w", (4, 4, 3, 3))
     scales = b.weight("scales", (4,), element_type="fp32")
@@ -159,7 +163,8 @@ def test_an_integer_network_is_computed_from_a_scratchpad() -> None:
     assert found.kernels.startswith("reference")
 
 
-def test_what_cannot_be_cut_is_computed_whole() -> None:
+def test_what_cannot_be_cut_is_computed_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
     b = GraphBuilder("row")
     x = b.weight("x", (64,))
     y = b.add("CumSum", [b.add("Abs", [x])], name="sum", axis=0)

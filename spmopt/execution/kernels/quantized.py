@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -146,7 +147,10 @@ def _general_product(call: Call) -> Sequence[Array]:
     left, right = _real_rows(a, given), real(b, "b", given)
     left = left.T if integer(call.attributes, "transA", 0) else left
     right = right.T if integer(call.attributes, "transB", 0) else right
-    found = left @ right + (bias[0] if bias else 0)
+    found = left @ right
+    for each in bias:  # it stands for numbers by the product of both scales
+        scales = (given[name] for name in ("as", "bs") if name in given)
+        found = found + prod(_divisor(scale) for scale in scales) * each
     return [whole(number(call.attributes, "alpha", 1.0) * found, call, given)]
 
 
@@ -191,11 +195,14 @@ def _leaky(call: Call, x: Array) -> Array:
     return np.where(x < 0, number(call.attributes, "alpha", 0.01) * x, x)
 
 
-def _softmax(call: Call, x: Array) -> Array:
-    axis = call.axis()
-    shifted = np.exp(x - np.max(x, axis=axis, keepdims=True))
-    found: Array = shifted / np.sum(shifted, axis=axis, keepdims=True)
-    return found * (255 if call.dtypes and call.dtypes[0].kind in "iu" else 1)
+def _softmax(call: Call) -> Sequence[Array]:
+    """Return the shares of exponentials; where nothing says the scale, in 255 levels."""
+    (x,), given = _split(call, 1, ("xs", "xz", "ys", "yz"))
+    of, axis = real(x, "x", given, 1), call.axis()
+    shifted = np.exp(of - np.max(of, axis=axis, keepdims=True))
+    found = shifted / np.sum(shifted, axis=axis, keepdims=True)
+    given = given if "ys" in given else {**given, "ys": np.array(1 / 255)}
+    return [whole(found, call, given, 1)]
 
 
 def _mean(call: Call, x: Array) -> Array:
@@ -236,7 +243,7 @@ KERNELS: Mapping[str, NodeKernel] = {
     "com.microsoft.QLinearWhere": _where,
     "com.microsoft.QLinearLeakyRelu": _of_one(_leaky),
     "com.microsoft.QLinearSigmoid": _of_one(lambda call, x: sigmoid(x)),
-    "com.microsoft.QLinearSoftmax": _of_one(_softmax),
+    "com.microsoft.QLinearSoftmax": _softmax,
     "com.microsoft.QLinearReduceMean": _of_one(_mean),
     "com.microsoft.QLinearAveragePool": _of_one(_average),
     "com.microsoft.QLinearGlobalAveragePool": _of_one(_global_average),

@@ -74,11 +74,24 @@ class GraphKernel:
         self._origins_of = list(map(Lineage(self.graph).of, self._nodes))
         self._views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
         self._layout = PartLayout(low, listing, cover or whole(listing))
+        self._require_whole_classes()
 
     @cached_property
     def _cuts(self) -> list[NodeCut | None]:
         axes = LinkedAxes(self.graph)
         return [axes.cut(node, axes.batch) for node in self._low.nodes]
+
+    def _require_whole_classes(self) -> None:
+        """Refuse pieces of the gradient that training begins at, a softmax, along its classes."""
+        for origin in self._origins:
+            node = self._nodes[origin.operation]
+            cut = self._cuts[origin.operation] if origin.pieces > 1 else None
+            rank = len(self.graph.values[node.outputs[0]].shape)
+            if node.operator == "LossGradient" and cut and cut.outputs[0] == rank - 1:
+                raise InputError(
+                    f"kernels: LossGradient ({node.name}) is cut along its classes; use kernels "
+                    "hash, or pieces of the batch"
+                )
 
     @property
     def dtypes(self) -> list[np.dtype[Any] | None]:

@@ -227,6 +227,14 @@ def test_gradients_of_operators_are_slopes(name: str) -> None:
     assert check_slopes(found, STEPS.get(name, 1e-5)) >= 1
 
 
+def test_a_loss_that_is_cut_along_its_classes_is_refused() -> None:
+    found = listed(indexed("GatherElements", (4, 5), (3, 5), axis=0), "fp32", GraphBuilder("one"))
+    cover = found.uniform(found.batch)
+    instance, _ = found.instance(cover)
+    with pytest.raises(InputError, match=r"LossGradient \(it\.loss\) is cut along its classes"):
+        by_graph(found, cover, instance, "integer", 0)
+
+
 @pytest.mark.parametrize("build", GRADIENTS.values(), ids=GRADIENTS)
 def test_pieces_of_operators_compute_what_the_whole_does(build: Build) -> None:
     found = listed(build, "fp32", OfBatches("one"))

@@ -37,8 +37,8 @@ GREEDY = (
 OPTIMIZERS = ("whole", "page", "contiguous")
 FEW = 120
 """Operations of the networks that ``joint`` is asked for."""
-LARGE_BYTES = 50_000_000
-"""Of larger networks fewer schedules are for two channels."""
+LARGE_BYTES = 5_000_000
+"""Of networks with more bytes of weights fewer schedules are for two channels."""
 
 
 @dataclass
@@ -128,7 +128,8 @@ def _all(workload: spmopt.Workload, spm: int, tally: Tally, everything: bool) ->
         name = GREEDY[4]
         tally.run(name, instance, spmopt.solve(instance, name, time_limit=LIMIT_S).schedule, what)
         return 0
-    large = sum(tensor.size_bytes for tensor in instance.tensors) > LARGE_BYTES
+    weights = sum(each.size_bytes for each in instance.tensors if each.kind == "weight")
+    large = weights > LARGE_BYTES
     both = ("belady", "page") if large else (*GREEDY, "page")
     for on, names in ((machine, (*GREEDY, *OPTIMIZERS)), (_duplex(machine), both)):
         case = spmopt.lower(workload, on)

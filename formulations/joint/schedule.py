@@ -32,7 +32,7 @@ class JointSettings:
         Count pages only, without addresses: a bound for paged schedules too. Placements found
         then mean nothing.
     threads
-        With one the search takes the same course every time.
+        With one the search takes the same course every time, with several any.
     tolerance
         Relative gap at which the search ends by itself.
     same
@@ -116,7 +116,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         time_limit_s=request.remaining_s(),
         threads=request.threads,
         tolerance=request.tolerance,
-        same=request.threads > 1,
+        same=True,
     )
     best: FoundSchedule | None = None
     cycle = request.objective.cycle  # the only weight that the objective may have

@@ -87,8 +87,8 @@ class Request:
         Prices to search from, those of the same instance at another capacity for one; whatever
         they are, the result is legal and its bound true.
     threads
-        Threads that a solver may use. On large instances each decides a part of the steps, so that
-        schedules differ with their number.
+        Threads that a solver may use. Schedules do not depend on their number, where the search
+        ends before its time limit.
     stop
         Asked often; once true, return the best found so far (interrupt).
     report

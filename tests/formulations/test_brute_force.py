@@ -15,6 +15,7 @@ from spmopt.verifier.check import verify
 from tests.brute_force import optimum
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 READ = Op(reads="x", cycles=5)
@@ -158,7 +159,7 @@ def test_page_stores_are_exact_for_traffic(instance: Instance) -> None:
     assert by_pages.value == by_bytes.value
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=share(250), deadline=None)
 @given(instances(**SMALL), st.sampled_from(OBJECTIVES))
 def test_plans_are_legal_and_cost_what_was_claimed(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)

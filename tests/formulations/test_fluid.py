@@ -19,6 +19,7 @@ from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import OBJECTIVES, cases
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances, random_instance
+from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
 TOLERANCE = 1e-6
@@ -42,7 +43,7 @@ def test_it_is_the_value_of_the_plain_program(tolerance: float) -> None:
         assert value >= least - 2 * tolerance * max(case.scale, least), seed
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=share(20), deadline=None)
 @given(instances(**SMALL), st.sampled_from(OBJECTIVES))
 def test_fluid_bounds_page_bounds_whole(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)
@@ -52,7 +53,7 @@ def test_fluid_bounds_page_bounds_whole(instance: Instance, name: str) -> None:
 
 def test_one_bound_serves_pages_of_any_size() -> None:
     """``page`` proves no more than ``fluid``, but for tolerances: both price single bytes."""
-    for seed in range(10):
+    for seed in some(range(10)):
         instance = random_instance(seed, max_operations=10, max_tensors=6, duplex=True)
         objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
         outcome = page.schedule(instance, Request(objective=objective, threads=1))
@@ -66,7 +67,7 @@ def changed(instance: Instance, **machine: Any) -> Instance:
 
 
 def test_monotone_in_capacity_and_bandwidth_and_convex_in_capacity() -> None:
-    for seed in range(8):
+    for seed in some(range(8)):
         instance = random_instance(seed, max_operations=8, max_tensors=5, duplex=True)
         machine, objective = instance.machine, (MAKESPAN, TRAFFIC)[seed % 2]
         least, middle, most = (

@@ -20,6 +20,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.verifier import bound
 from tests.strategies import instances, random_instance
+from tests.thorough import share
 
 TOLERANCE = 1e-3
 
@@ -35,7 +36,7 @@ def coefficients(instance: Instance) -> CostCoefficients:
     return CostCoefficients(instance, relaxed_timeline(instance), MAKESPAN)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=share(15), deadline=None)
 @given(instance=instances())
 def test_the_optimum_is_the_same_from_any_prices(instance: Instance) -> None:
     prices, _ = enclosed(wider(instance), Request(tolerance=TOLERANCE))

@@ -31,8 +31,9 @@ LIBRARY = "libspmopt_dual"
 """File beside this one, with the ending of the platform's shared libraries."""
 _BLOCK = 16
 _WAYS_TO_MOVE = 4
-_SHARE = 20_000
-"""Accesses that are worth a thread of their own."""
+_SHARE, _SHARES = 20_000, 4
+"""Accesses that are worth a share of their own, and most shares. Sums of floats depend on the
+shares, so that these do not depend on the threads."""
 
 
 States = NDArray[np.int8]
@@ -159,14 +160,14 @@ class Kernel:
             _PRICES, held_before=self._held_before, blocks=self.blocks, **self._minima
         ).structure
         self._count, self._steps = count, steps
-        threads = max(1, min(intervals.threads, count // _SHARE, self._tensors))
-        self.shares = self._cut(intervals, threads)
+        self.shares = self._cut(intervals, max(1, min(_SHARES, count // _SHARE, self._tensors)))
+        self._threads = min(intervals.threads, len(self.shares))
 
     @cached_property
     def _path(self) -> tuple[_Record, _Record, list[_Record], Floats]:
-        """Buffers of an evaluation: costs after each access, choices, and what each thread uses.
+        """Buffers of an evaluation: costs after each access, choices, and what each share uses.
 
-        The last is (threads, 3, n + 2), what each uses once more.
+        The last is (shares, 3, n + 2), what each uses once more.
         """
         few = {name: np.empty(self._count) for name in ("dirty", "clean", "gone", "best")}
         positions = {name: np.empty(self._count, np.int32) for name in _POSITIONS}
@@ -262,10 +263,11 @@ class Kernel:
 
     def _for_each(self, call: Callable[[int], None]) -> None:
         """Call for each share, in threads: what they write is apart."""
-        if len(self.shares) == 1:
-            call(0)
+        if self._threads == 1:
+            for share in range(len(self.shares)):
+                call(share)
         else:
-            list(_pool(len(self.shares)).map(call, range(len(self.shares))))
+            list(_pool(self._threads).map(call, range(len(self.shares))))
 
     def _cut(self, intervals: RankedIntervals, parts: int) -> list[tuple[int, int]]:
         """Cut the tensors, as they stand in the first slice, into shares of about equal work."""

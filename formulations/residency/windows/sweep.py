@@ -26,8 +26,8 @@ _OPTIONS: dict[str, bool | int | float | str] = {
     "simplex_strategy": 1,
     "presolve": "off",
 }
-_PART = 10
-"""Windows that are worth a thread of their own."""
+_PART, _PARTS = 10, 4
+"""Windows that are worth a part of their own, and most parts."""
 
 
 class ColumnsByStep:
@@ -94,17 +94,19 @@ class Sweep:
     def run(self, request: Request) -> Amounts:
         """Return the bytes of columns; what there was no time for streams.
 
-        Each thread decides a part of the steps, as if nothing were on chip before it.
+        The steps are decided in parts, each as if nothing were on chip before it; how many there
+        are does not depend on the threads, so that neither do schedules.
         """
         steps = self.intervals.steps
-        count = max(1, min(request.threads, steps // (_PART * self.span.decided)))
+        count = max(1, min(_PARTS, steps // (_PART * self.span.decided)))
         cuts = [steps * part // count for part in range(count + 1)]
         parts = [SweepPart(self, begin, end) for begin, end in pairwise(cuts)]
         if count == 1:
             return parts[0].run(request)
         over = Event()
         each = replace(request, stop=lambda: over.is_set() or request.stop())
-        with ThreadPoolExecutor(count, thread_name_prefix="windows") as pool:
+        workers = min(count, request.threads)
+        with ThreadPoolExecutor(workers, thread_name_prefix="windows") as pool:
             try:
                 found = list(pool.map(lambda part: part.run(each), parts))
             finally:

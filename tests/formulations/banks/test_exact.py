@@ -11,6 +11,7 @@ from tests.formulations.banks.brute_force import optimum
 from tests.formulations.banks.cases import campaign_case
 from tests.formulations.banks.exact import TooLargeError, exact
 from tests.formulations.banks.test_optimum import case
+from tests.thorough import some
 from tests.verifier.random_banks import random_banked
 
 
@@ -26,7 +27,7 @@ def test_two_references_agree(name: str, ports: bool) -> None:
 
 def test_no_random_schedule_is_below_it_and_its_own_has_its_value() -> None:
     reached = several = ragged = 0
-    for seed in range(40):
+    for seed in some(range(40)):
         instance, objective = campaign_case(seed)
         generator = np.random.default_rng(seed)
         try:

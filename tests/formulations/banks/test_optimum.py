@@ -14,6 +14,7 @@ from tests import brute_force
 from tests.banked import alone, banked
 from tests.formulations.banks.brute_force import optimum
 from tests.strategies import random_instance
+from tests.thorough import some
 
 TINY: dict[str, Any] = {
     "max_operations": 3,
@@ -33,7 +34,7 @@ def case(seed: int, name: str, *, ports: bool) -> tuple[Instance, Objective]:
 @pytest.mark.parametrize(("name", "ports"), [("energy", False), ("energy", True), ("time", True)])
 def test_bound_optimum_and_schedule_are_in_this_order(name: str, ports: bool) -> None:
     hit = 0
-    for seed in range(12):
+    for seed in some(range(12)):
         instance, objective = case(seed, name, ports=ports)
         best = optimum(instance, objective)
         assert best is not None, seed

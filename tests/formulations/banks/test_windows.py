@@ -28,6 +28,7 @@ from spmopt.verifier import bound, verify
 from tests.banked import banked
 from tests.formulations.banks.campaign import references
 from tests.formulations.banks.cases import campaign_case
+from tests.thorough import share, some
 
 NEAR = 1e-6
 
@@ -136,7 +137,7 @@ def test_windows_are_rounded_to_legal_plans() -> None:
 @pytest.mark.usefixtures("_all_large")
 def test_their_bound_is_below_every_schedule() -> None:
     tried = 0
-    for seed, known in enumerate(references()[:24]):
+    for seed, known in enumerate(some(references()[:24])):
         if known.optimum is None:
             continue
         instance, objective = campaign_case(seed)
@@ -145,7 +146,7 @@ def test_their_bound_is_below_every_schedule() -> None:
         assert found.value is not None
         assert found.bound <= known.optimum <= found.value, seed
         tried += 1
-    assert tried >= 16
+    assert tried >= share(16)
 
 
 @pytest.mark.usefixtures("_all_large")

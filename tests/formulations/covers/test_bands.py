@@ -38,6 +38,7 @@ from spmopt.verifier.segment_ends import Ends
 from tests.formulations.covers.test_carried import BITS, Prices, priced, random_prices
 from tests.formulations.covers.test_segments import relaxed
 from tests.graph.feature_maps import feature_maps
+from tests.thorough import share
 
 BANDS = (1, 2, 3, 4)
 MACHINE = load_machine("rtx2080ti", {"spm": "4MB"})
@@ -113,7 +114,7 @@ def test_no_cover_with_bands_is_below_the_bound(data: st.DataObject) -> None:
         assert exact <= value[1] + slack, cover
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_cover_with_bands_costs_less_than_its_segments_at_any_prices(
     data: st.DataObject,

@@ -26,6 +26,7 @@ from spmopt.verifier.cover_bound import cover_bound
 from tests.formulations.covers.random_listing import covers, random_listing
 from tests.formulations.covers.test_segments import relaxed
 from tests.graph.networks import attention, mlp, residual
+from tests.thorough import some
 
 OBJECTIVES = ("time", "traffic", "energy")
 Limit = Callable[[int], None]
@@ -72,7 +73,7 @@ def trained(graph: Graph, spm: str, objective: str) -> Listed:
 def cases() -> Iterator[Listed]:
     for number, (make, spm) in enumerate(product((mlp, residual, attention), ("2KB", "6KB"))):
         yield trained(make(), spm, OBJECTIVES[number % 3])
-    for seed in range(30):
+    for seed in some(range(30)):
         listed = random_listing(seed, most=6)
         yield Listed(listed, objective_named(OBJECTIVES[seed % 3], listed.machine))
 

@@ -11,6 +11,7 @@ from spmopt.core.instance import Instance
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import small, solved
 from tests.strategies import random_instance
+from tests.thorough import some
 from tests.tiny import Op, tiny
 
 ALONE = JointSettings(threads=1, without=("relaxation",))
@@ -22,7 +23,7 @@ def relaxed(instance: Instance) -> int | None:
     return found
 
 
-@pytest.mark.parametrize("seed", range(600, 614))
+@pytest.mark.parametrize("seed", some(range(600, 614)))
 def test_not_above_brute_force(seed: int) -> None:
     instance = small(seed)
     least, best = relaxed(instance), least_replay(instance)
@@ -31,7 +32,7 @@ def test_not_above_brute_force(seed: int) -> None:
     assert least <= best
 
 
-@pytest.mark.parametrize("seed", range(640, 650))
+@pytest.mark.parametrize("seed", some(range(640, 650)))
 def test_not_above_the_optimum_of_larger_ones(seed: int) -> None:
     instance = random_instance(
         seed, max_operations=5, max_tensor_pages=4, max_modes=1 + seed % 2, duplex=True, setup=True

@@ -12,6 +12,7 @@ from formulations.placement.parts import Verdict, in_units, split
 from formulations.placement.place import minimize
 from spmopt.core.placement import Placement, require_placement
 from tests.formulations.placement.brute_force import draw, least_height
+from tests.thorough import share
 
 CAPACITY = 24
 
@@ -29,7 +30,7 @@ def test_least_height_with_windows(seed: int) -> None:
 
 @pytest.mark.parametrize("word", ["TWA", "WAT", "L"])
 @given(seed=st.integers(0, 100_000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=share(20), deadline=None)
 def test_there_is_a_solution_where_brute_force_has_one(seed: int, word: str) -> None:
     buffers = draw(seed, windows=True)
     least = least_height(buffers, CAPACITY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -34,6 +34,7 @@ from tests.brute_force import optimum
 from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances, random_instance
+from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
 
@@ -50,7 +51,7 @@ def found(instance: Instance, objective: Objective = MAKESPAN, **request: Any) -
     return best
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(instances(**SMALL), st.sampled_from(OBJECTIVES))
 def test_the_optimum_is_that_of_the_brute_force(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)
@@ -61,7 +62,7 @@ def test_the_optimum_is_that_of_the_brute_force(instance: Instance, name: str) -
 RAGGED: dict[str, Any] = {**SMALL, "page_bytes": 3, "max_compute_cycles": 20, "stationary": False}
 
 
-def compared(seeds: range, **features: Any) -> Iterator[tuple[int, Enumerated, Fraction]]:
+def compared(seeds: Sequence[int], **features: Any) -> Iterator[tuple[int, Enumerated, Fraction]]:
     """Seeds, what comes of their instances, and the optimum where the brute force gets there."""
     for seed in seeds:
         instance = random_instance(seed, **features)
@@ -76,10 +77,10 @@ def compared(seeds: range, **features: Any) -> Iterator[tuple[int, Enumerated, F
 def test_stores_of_single_bytes_and_whole_cycles_are_exact() -> None:
     """Long steps hide stores in parts; of 2/3, 1.5 or 1/3 bytes a cycle each rounds differently."""
     done = 0
-    for seed, mine, best in compared(range(120), **RAGGED):
+    for seed, mine, best in compared(some(range(120)), **RAGGED):
         assert (mine.bound, mine.value) == (best, best), seed
         done += 1
-    assert done > 60
+    assert done > share(60)
 
 
 def test_searches_that_share_too_much_bound_from_below(monkeypatch: pytest.MonkeyPatch) -> None:

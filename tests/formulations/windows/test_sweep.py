@@ -251,8 +251,9 @@ def test_what_is_on_chip_at_a_step_is_read_off_amounts() -> None:
     assert compared > 50
 
 
-def test_threads_decide_parts_of_the_steps() -> None:
-    """As legal as by one thread; a window decides one step, so 20 steps are two parts."""
+def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As legal as in one part; a window decides one step, so 20 steps are two parts."""
+    monkeypatch.setattr("formulations.residency.windows.sweep._PARTS", 2)
     apart = []
     for case in cases(30, max_operations=60, max_tensors=20):
         steps = case.intervals.steps
@@ -267,3 +268,16 @@ def test_threads_decide_parts_of_the_steps() -> None:
         assert least - slack <= joined <= never_joined + slack
         apart.append(joined < never_joined - slack)
     assert len(apart) > sum(apart) > 5
+
+
+def test_parts_do_not_depend_on_threads() -> None:
+    several = 0
+    for case in cases(12, max_operations=60, max_tensors=20):
+        columns = all_columns(case.intervals)
+        built, answer, _ = solved(case, columns)
+        run = sweeping(case, built.multipliers(answer), columns, 1, 4, 3)
+        one, *others = (run.run(Request(threads=threads)) for threads in (1, 2, 3))
+        for other in others:
+            np.testing.assert_array_equal(one.size_bytes, other.size_bytes)
+        several += case.intervals.steps >= 20
+    assert several

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 
 import spmopt
 from spmopt.core.graph import Node, Value
@@ -15,8 +17,10 @@ from spmopt.execution.kernels.onnx_reference import reference
 from spmopt.execution.values import array_of, bytes_of, converted
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import Attributes
+from tests.frontends.models import model, saved
 from tests.solving.fakes import bounds_only, install
 
+make_node = helper.make_node
 CHOSEN = np.random.default_rng(0)
 
 
@@ -161,6 +165,33 @@ def test_an_integer_network_is_computed_from_a_scratchpad(
     found = spmopt.run(spmopt.solve(instance, "belady"), data="integer")
     assert found.same
     assert found.kernels.startswith("reference")
+
+
+def test_pairs_of_conversions_are_computed_as_what_they_stand_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    nodes = [
+        make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
+        make_node("DequantizeLinear", ["xq", "s", "z"], ["xd"]),
+        make_node("DequantizeLinear", ["w", "ws"], ["wd"], axis=0),
+        make_node("Conv", ["xd", "wd"], ["c"]),
+        make_node("QuantizeLinear", ["c", "s", "z"], ["cq"]),
+        make_node("DequantizeLinear", ["cq", "s", "z"], ["cd"]),
+        make_node("Sigmoid", ["cd"], ["g"]),
+        make_node("Mul", ["cd", "g"], ["y"]),
+    ]
+    constants: dict[str, Array] = {"s": np.array(0.5, np.float32), "z": np.array(0, np.int8)}
+    constants |= {"w": ints(2, 4, 3, 3), "ws": scale(2)}
+    file = saved(tmp_path, model(nodes, {"x": [2, 4, 8, 8]}, constants))
+    instance = spmopt.lower(spmopt.load(file), spmopt.machine(spm="1KiB", page="64B"))
+    assert [each.kind for each in instance.operations] == [
+        *("QuantizeLinear", "Conv", "Sigmoid", "Mul")
+    ]
+    for data in ("integer", "normal"):
+        found = spmopt.run(spmopt.solve(instance, "belady"), data=data)
+        assert found.same
+        assert found.kernels.startswith("reference")
 
 
 def test_what_cannot_be_cut_is_computed_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,10 @@ _ANY = {*integers.KERNELS, *quantized.KERNELS, *selecting.KERNELS}
 
 def plain_operands(operator: str, inputs: Sequence[Array]) -> tuple[list[Array], Sequence[Array]]:
     """Return operands that an operator can compute with, and scales of its result."""
-    if not any(_is_narrow(each) for each in inputs) or (operator in _ANY or takes_bytes(operator)):
+    mixed = any(each.dtype.kind == "f" for each in inputs)
+    own = operator in _ANY or "." in operator
+    takes = own or (takes_bytes(operator) and not mixed)
+    if takes or not any(_is_narrow(each) for each in inputs):
         return list(inputs), ()
     count = len(inputs)
     if operator in _PRODUCTS:

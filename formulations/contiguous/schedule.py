@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -227,8 +226,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    half = replace(request.part(bounds=True), time_limit_s=request.time_limit_s / 2)
-    paged = page.rounded(instance, half)
+    paged = page.rounded(instance, request.part(bounds=True).share(0.5))
     best: ContiguousPlan | None = None
 
     def value(plan: Plan) -> Fraction:

@@ -44,6 +44,10 @@ from spmopt.core.timeline import Timeline, fitting_timeline, relaxed_timeline
 _TIGHTEST = 1e-8
 _BETWEEN = (0.1, 0.3, 0.6)
 _NEWS_S = 0.1
+_STEP_S, _ACCESS_S, _COLUMN_S = 1e-4, 1e-6, 2e-5
+"""What a subgradient step takes, beside that for each access; and a column in windows of steps."""
+_SMALL = 3_000
+"""Accesses, of which more take a tenth each."""
 
 
 class ColumnGeneration:
@@ -259,6 +263,7 @@ class ColumnGeneration:
         page_bytes, margin = self.page_bytes, self.settings.margin
         run = Sweep(dual, columns, page_bytes=page_bytes, margin=margin, tie=self.tie, span=span)
         found = run.run(self.request)
+        self.request.work.seconds += _COLUMN_S * len(columns)
         self._offer_rounded(*consolidated(self.intervals, found.columns, found.size_bytes))
         self._note(len(columns))
         return found.columns
@@ -287,11 +292,17 @@ class ColumnGeneration:
             self.coefficients,
             count,
             self.settings.samples if samples is None else samples,
-            self._late,
+            self._stepped,
             start=start,
             rates=rates,
             tell=self._tell,
         )
+
+    def _stepped(self) -> bool:
+        """Count a subgradient step; whether it is late."""
+        count = self.intervals.step.size
+        self.request.work.seconds += _STEP_S + _ACCESS_S * (min(count, _SMALL) + count / 10)
+        return self._late()
 
     def _tell(self, bound: float) -> None:
         """Tell of a better bound, now and then; its prices are offered when the steps end."""

@@ -29,6 +29,9 @@ _INTERRUPTS = (
     cb.HighsCallbackType.kCallbackIpmInterrupt,
     cb.HighsCallbackType.kCallbackMipInterrupt,
 )
+_MIP_ITERATION_S, _SIMPLEX_S, _INTERIOR_S, _ASKED_S = 8e-9, 2e-9, 4e-7, 3.5e-7
+"""Of an iteration, and between two times that HiGHS asks in an integer program, for each entry of
+the matrix."""
 _STATUS = {
     HighsModelStatus.kOptimal: SolverStatus.OPTIMAL,
     HighsModelStatus.kModelEmpty: SolverStatus.OPTIMAL,
@@ -44,6 +47,7 @@ def solve(
     *,
     options: Mapping[str, Option] | None = None,
     time_limit_s: float = float("inf"),
+    work_limit_s: float = float("inf"),
     threads: int = 1,
     start: Floats | None = None,
     stop: Callable[[], bool] = bool,
@@ -61,6 +65,9 @@ def solve(
     ----------
     options
         HiGHS options by name (``mip_rel_gap``, ``solver``, ``run_crossover``, ...).
+    work_limit_s
+        Of an integer program, counted by its iterations: where that ends, it does so at the same
+        point on every machine.
     start : (n,)
         A first solution of an integer program.
     stop
@@ -96,7 +103,8 @@ def solve(
         return _result(solver, program)
     # HiPO heeds neither interrupts nor its limit while it analyses.
     deadline = monotonic() + time_limit_s + _LATE_S
-    if not _run(solver, lambda: monotonic() > deadline or stop(), progress):
+    most = work_limit_s / (_ASKED_S * max(1, program.matrix.index.size))
+    if not _run(solver, lambda: monotonic() > deadline or stop(), progress, most):
         # Nothing is known of a solver that still runs.
         return SolverResult(status=SolverStatus.INTERRUPTED, solver=_name())
     return _result(solver, program)
@@ -160,17 +168,22 @@ def solve_within(
     progress: Progress | None = None,
     brief: bool = False,
 ) -> SolverResult:
-    """Solve ``program`` in a ``share`` of the time that ``request`` has left, with its threads."""
-    return solve(
+    """Solve ``program`` in the time that ``request`` has left, or a phase of it; count its work."""
+    if share < 1:
+        request = request.share(share)
+    answer = solve(
         program,
         options=options,
-        time_limit_s=share * request.remaining_s(),
+        time_limit_s=request.remaining_s(),
+        work_limit_s=request.work_end - request.work.seconds,
         threads=request.threads,
         start=start,
         stop=request.stop,
         progress=progress,
         brief=brief,
     )
+    request.work.seconds += answer.work_s
+    return answer
 
 
 def interior_point(tolerance: float, solver: str = "ipx") -> dict[str, Option]:
@@ -224,13 +237,18 @@ def _run_once(solver: highspy.Highs) -> None:
         _forget_threads()
 
 
-def _run(solver: highspy.Highs, stop: Callable[[], bool], progress: Progress | None) -> bool:
+def _run(
+    solver: highspy.Highs, stop: Callable[[], bool], progress: Progress | None, most: float
+) -> bool:
     """Run in a second thread; the callbacks only read a flag that this thread sets.
+
+    An integer program also ends when HiGHS has asked ``most`` times whether it should go on: it
+    asks at the same points of the same search, whatever the load and with one thread or two.
 
     False if the solver did not stop when told to: it still runs, and may not be touched.
     """
     stopped = False
-    latest = (np.inf, -np.inf)
+    latest, asked = (np.inf, -np.inf), 0
 
     def observe(
         kind: cb.HighsCallbackType,
@@ -239,12 +257,14 @@ def _run(solver: highspy.Highs, stop: Callable[[], bool], progress: Progress | N
         answer: cb.HighsCallbackInput,
         data: object,
     ) -> None:
-        nonlocal latest
+        nonlocal latest, asked
         del message, data
         if stopped:
             answer.user_interrupt = True
         elif kind == cb.HighsCallbackType.kCallbackMipInterrupt:
             latest = (output.mip_primal_bound, output.mip_dual_bound)
+            asked += 1
+            answer.user_interrupt = asked > most
 
     solver.setCallback(observe, None)
     for kind in _INTERRUPTS:
@@ -289,7 +309,19 @@ def _result(solver: highspy.Highs, program: Program) -> SolverResult:
         column_dual=_values(solution.col_dual, valid=solution.dual_valid, size=program.cost.size),
         row_dual=_values(solution.row_dual, valid=solution.dual_valid, size=program.row_lower.size),
         solver=_name(),
+        work_s=_work_s(info, program),
     )
+
+
+def _work_s(info: highspy.HighsInfo, program: Program) -> float:
+    """Return about how long the iterations take.
+
+    By what they took of programs of 2,000 to 90,000 entries, within a factor of four.
+    """
+    mip = program.integer is not None and bool(program.integer.any())
+    simplex = max(0, info.simplex_iteration_count) * (_MIP_ITERATION_S if mip else _SIMPLEX_S)
+    interior = max(0, info.ipm_iteration_count) * _INTERIOR_S
+    return float(simplex + interior) * program.matrix.index.size
 
 
 def _without_columns(program: Program) -> SolverResult:

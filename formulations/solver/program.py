@@ -82,6 +82,8 @@ class SolverResult:
     row_dual : (m,) or None
     solver
         Name and version, for a bound's ``proved_by``.
+    work_s
+        Seconds that its iterations take on an idle machine, about; the same on every machine.
     """
 
     status: SolverStatus
@@ -92,6 +94,7 @@ class SolverResult:
     primal: Floats | None = None
     column_dual: Floats | None = None
     row_dual: Floats | None = None
+    work_s: float = 0.0
 
 
 class ProgramBuilder:

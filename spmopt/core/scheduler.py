@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite
 from time import monotonic
 from typing import Protocol
 
@@ -67,6 +67,20 @@ def _silent(message: str, fraction: float | None) -> None:
     del message, fraction
 
 
+@dataclass(slots=True)
+class Work:
+    """What was counted of a search: ``seconds`` that it takes on an idle machine, about.
+
+    The same on every machine and at any load, so that a phase that ends by it always ends at the
+    same point.
+    """
+
+    seconds: float = 0.0
+
+
+_SLACK, _PHASE = 3.0, 0.8
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What is asked of a scheduler.
@@ -95,6 +109,10 @@ class Request:
         Told of progress: a message and, where known, the fraction done.
     on_incumbent
         Told of better schedules and bounds as they are found.
+    work
+        What was counted so far, of all phases.
+    due, work_end
+        End of the phase that this is for: a time of the monotonic clock, and of ``work``.
     """
 
     objective: Objective = MAKESPAN
@@ -108,12 +126,39 @@ class Request:
     report: Callable[[str, float | None], None] = _silent
     on_incumbent: OnIncumbent = ignore_incumbent
     started: float = field(default_factory=monotonic)
+    work: Work = field(default_factory=Work, compare=False)
+    due: float = inf
+    work_end: float = inf
 
     def remaining_s(self) -> float:
-        """Return the seconds left of the time limit; 0 once stopped."""
-        if self.stop():
+        """Return the seconds left of the time limit; 0 once stopped, and at the end of a phase."""
+        if self.stop() or self.work.seconds >= self.work_end:
             return 0.0
-        return max(0.0, self.started + self.time_limit_s - monotonic())
+        slack = 1.0 if self.due == inf else _SLACK
+        return max(0.0, min(self.due, self.started + slack * self.time_limit_s) - monotonic())
+
+    def phase(self, seconds: float) -> Request:
+        """The request for a phase of the search, of so many seconds by what is counted.
+
+        The clock ends it only where the machine takes three times as long, or at most of what is
+        left of the time: what it finds does not depend on the load else.
+        """
+        now = monotonic()
+        return replace(
+            self,
+            started=now,
+            time_limit_s=seconds,
+            due=now + min(_SLACK * seconds, _PHASE * self.remaining_s()),
+            work_end=min(self.work_end, self.work.seconds + seconds),
+        )
+
+    def share(self, part: float) -> Request:
+        """The request for a phase of a part of the time limit."""
+        return self.phase(part * self.time_limit_s)
+
+    def anew(self) -> Request:
+        """The same request, from now on."""
+        return replace(self, started=monotonic())
 
     def report_incumbent(
         self,

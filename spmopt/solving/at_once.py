@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
+from math import inf
 from time import monotonic
 
 from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.instance import Instance
-from spmopt.core.scheduler import Request
+from spmopt.core.scheduler import Request, Work
 from spmopt.schedulers.registry import find
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.records import Run
@@ -26,10 +27,12 @@ _WORTH = 150
 def scheduled(name: str, instance: Instance, request: Request, limit_s: float | None = None) -> Run:
     """Run a scheduler by name, from nothing but the prices of the request.
 
-    ``limit_s``: from now on, in place of what is left of the request's time.
+    ``limit_s``: from now on, by counted work, in place of what is left of the request's time.
     """
     if limit_s is not None:
-        request = replace(request, started=monotonic(), time_limit_s=limit_s)
+        # Four times: a phase ends by the clock after three, at the latest.
+        own = replace(request, started=monotonic(), time_limit_s=4 * limit_s, due=inf, work=Work())
+        request = replace(own, work_end=inf).phase(limit_s)
     return CheckedCalls(instance, request).call(find(name))
 
 

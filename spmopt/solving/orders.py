@@ -117,8 +117,11 @@ def best_of_other_orders(
     """
     few = len(calls.instance.operations) <= _FEW_OPERATIONS
     objective, request = calls.request.objective, with_barriers(calls.request)
-    limit_s = (_SHARE if few else _LARGE_SHARE) * max(0.0, request.time_limit_s - spent_s)
-    request = replace(request, time_limit_s=limit_s, started=monotonic())
+    if few:  # more comes after it, and all of it runs in this process, where work is counted
+        request = request.anew().share(_SHARE)
+    else:
+        limit_s = _LARGE_SHARE * max(0.0, request.time_limit_s - spent_s)
+        request = replace(request, time_limit_s=limit_s, started=monotonic())
     calls.request.report("searching orders", None)
     best = searched(
         calls.instance,

@@ -121,7 +121,7 @@ class ScheduleRunner:
         objective = self._calls.request.objective
         request = with_barriers(self._calls.request)
         runner = ScheduleRunner(
-            self._calls.instance, replace(request, time_limit_s=share * request.time_limit_s)
+            self._calls.instance, request if share == 1 else request.anew().share(share)
         )
         runner._policies = self._of_steps  # whoever runs them
         if self._steps is not None:
@@ -244,10 +244,8 @@ class ScheduleRunner:
     def _list(self) -> Run:
         """Schedule the list as given, in a part of the time."""
         request = replace(
-            self._calls.request,
+            self._calls.request.anew().share(_LIST_SHARE),
             tolerance=max(self._calls.request.tolerance, _LIST_TOLERANCE),
-            time_limit_s=_LIST_SHARE * self._calls.request.time_limit_s,
-            started=monotonic(),
         )
         runner = ScheduleRunner(self._calls.instance, request)
         runner._policies = self._policies

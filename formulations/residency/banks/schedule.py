@@ -33,10 +33,11 @@ from spmopt.core.timeline import fitting_timeline, timeline
 _FOR_PAGES = 0.3
 _FOR_PROGRAM = 0.5
 _FOR_ONE_BANK = 0.05
+_FOR_BANKS = 0.5
 _PARTS = (1.0, 0.5, 0.25)
-"""Shares of the time for a plan that knows no banks, for the program that does, and for a plan of
-each bank alone; parts of the time that banks keep contents, which plans of their own wait at most.
-"""
+"""Shares of the time for a plan that knows no banks, for the program that does, for a plan of each
+bank alone, and for the banks of all plans; parts of the time that banks keep contents, which plans
+of their own wait at most."""
 _NO_BANKS = (
     "scheduler banks: the machine has no banks; give some by --bank, or use the scheduler page"
 )
@@ -67,7 +68,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         plans.append(first.plan)
     if first.certificate is not None:
         relaxation.offer(first.certificate)
-    rounded = relaxation.run(_part(request, _FOR_PROGRAM))
+    rounded = relaxation.run(request.share(_FOR_PROGRAM))
     plans += [] if rounded is None else [rounded]
     if first.plan is not None:
         plans += _lasting(instance, request, relaxation, first.plan)
@@ -76,7 +77,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     found = _Best(instance, request)
     for number, plan in enumerate(reversed(plans)):
         request.report(f"banks of plan {number + 1} of {len(plans)}", None)
-        found.offer(plan, 1 / (len(plans) - number))
+        found.offer(plan, _FOR_BANKS / len(plans))
     for bank, plan in alone:
         found.offer_in(bank, plan)
     found.improve(relaxation.prices)
@@ -100,13 +101,6 @@ def bounded(instance: Instance, request: Request) -> Outcome:
     )
 
 
-def _part(request: Request, share: float) -> Request:
-    """Return the request with a share of the time that is left."""
-    left = request.remaining_s()
-    spent_s = request.time_limit_s - left
-    return replace(request, time_limit_s=spent_s + share * left)
-
-
 def _lasting(
     instance: Instance, request: Request, relaxation: Relaxation, usual: Plan
 ) -> list[Plan]:
@@ -121,7 +115,7 @@ def _lasting(
     line = timeline(instance, usual.steps)
     step_cycles = plan_cost(machine, line, usual).step_time.astype(np.float64)
     plans = [
-        relaxation.lasting(_part(request, _FOR_PAGES), Retention(machine, part), step_cycles)
+        relaxation.lasting(request.share(_FOR_PAGES), Retention(machine, part), step_cycles)
         for part in _PARTS
     ]
     pages = retention.lasting_pages
@@ -138,7 +132,7 @@ def _without_banks(instance: Instance, request: Request, pages: int | None = Non
     """
     objective = merged(request.objective, instance.machine.banks)
     pages = pages or instance.machine.spm_pages
-    return _uniform(instance, _part(request, _FOR_PAGES), objective, pages)
+    return _uniform(instance, request.share(_FOR_PAGES), objective, pages)
 
 
 def _plans_of_one_bank(instance: Instance, request: Request) -> list[tuple[int, Plan]]:
@@ -162,7 +156,7 @@ def _in_one_bank(instance: Instance, request: Request, bank: int) -> Plan | None
         read, write = objective.bank_read_byte[own], objective.bank_write_byte[own]
         objective = replace(objective, bank_read_byte=read, bank_write_byte=write)
     objective = merged(objective, machine.banks[bank : bank + 1])
-    part = _part(request, _FOR_ONE_BANK)
+    part = request.share(_FOR_ONE_BANK)
     try:
         return _uniform(instance, part, objective, machine.bank_pages[bank]).plan
     except InfeasibleError:
@@ -197,13 +191,13 @@ class _Best:
         self.plan: Plan | None = None
 
     def offer(self, plan: Plan, share: float) -> None:
-        """Give the pages of a plan their banks, in a share of the time; keep the cheapest."""
+        """Give the pages of a plan their banks, in a share of the time limit; keep the cheapest."""
         instance, objective = self._instance, self._request.objective
         line = timeline(instance, plan.steps)
         facts = BankCoefficients(instance, line, objective, relaxed=False)
         cost = plan_cost(instance.machine, line, plan)
         if self._request.remaining_s() > 0 or self.plan is None:
-            chosen = assign(facts, plan, cost, _part(self._request, share), self._retention)
+            chosen = assign(facts, plan, cost, self._request.share(share), self._retention)
             if chosen is not None:
                 self._keep(plan, chosen)
         if self._retention is None:  # else without a choice it may not be legal

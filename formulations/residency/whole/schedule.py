@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from time import monotonic
 
 import numpy as np
 
@@ -48,7 +47,7 @@ _KEEPS_PARTS = (
 )
 _LEAST_LOSS = 1e-4
 _LEAST_RISE = 1e-4  # of a bound, for which it may be one of fewer schedules
-_RELAXATION_SHARE = 0.25  # of the time limit, for prices
+_RELAXATION_SHARE = 0.25  # of the time limit, by counted work, for prices
 _RELAXATION_GAP = 1e-3
 _PRICES = "prices of SPM and DMA time"
 _CHARGES = "prices of SPM and DMA time, and charges on tensors that fit steps together"
@@ -191,8 +190,7 @@ class _WholeSearch(WholeCase):
 
     def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
         """Return the prices of the relaxation in pages, and the bound that they prove."""
-        limit = _RELAXATION_SHARE * self.request.remaining_s()
-        request = replace(self.request.part(bounds=True), started=monotonic(), time_limit_s=limit)
+        request = self.request.part(bounds=True).share(_RELAXATION_SHARE)
         search = ColumnGeneration(self.instance, request)
         tolerance = max(_RELAXATION_GAP, request.tolerance)
         search.run(tolerance)
@@ -208,8 +206,7 @@ class _WholeSearch(WholeCase):
         columns = self.nearby(prices).union(
             self.nearby(Multipliers.zero(self.coefficients)), self.line.steps
         )
-        limit = _RELAXATION_SHARE * self.request.remaining_s()
-        request = replace(self.request.of_class(), started=monotonic(), time_limit_s=limit)
+        request = self.request.of_class().share(_RELAXATION_SHARE)
         search = KeptBound(self, columns, request)
         best = search.search(enough)
         proof = search.certificate()
@@ -221,10 +218,7 @@ class _WholeSearch(WholeCase):
 
     def _bound_of_class(self, start: Certificate | None) -> ClassBound | None:
         """Search the relaxation without what cannot be resident whole, from prices ``start``."""
-        limit = _RELAXATION_SHARE * self.request.remaining_s()
-        request = replace(
-            self.request.of_class(), started=monotonic(), time_limit_s=limit, prices=start
-        )
+        request = replace(self.request.of_class().share(_RELAXATION_SHARE), prices=start)
         absent = partial(never_resident, self.instance.machine)
         search = ColumnGeneration(self.instance, request, absent=absent)
         search.run(max(_RELAXATION_GAP, request.tolerance))

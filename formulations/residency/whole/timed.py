@@ -30,7 +30,7 @@ from spmopt.core.table import Bools
 
 _BUSY = 0.9  # steps at least so full in the relaxation get a row (W3)
 _ROUNDS = 3
-_SHARE = 0.8  # of the time left, for one integer program; the rest is for transfers
+_SHARE = 0.5  # of the time limit, by counted work, for one integer program
 _LEAST_GAIN = 1e-3  # relative gain by new columns that calls for another integer program
 
 

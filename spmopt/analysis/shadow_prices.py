@@ -20,8 +20,10 @@ at most ``w``, the weight of a cycle.
 
   because rents, transfers and capacity all scale alike; so the bound falls by ``(LB - A) / beta``
   per byte per second at first; not at all where banks of the scratchpad hold the channel back
-  (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a price of their own, or
-  banks have ports, the bound is evaluated at 1/128 more bandwidth with the prices of time scaled.
+  (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a price of their own, be
+  it in a bank, or banks have ports, the bound is evaluated at a little more bandwidth
+  (:func:`little_bandwidth`) with the prices of time scaled: it proves so much of that bandwidth,
+  and nothing of less or more.
 * *Banks.* Of a scratchpad of several memories, ``pi_i`` is the price of a byte held anywhere and
   ``pi_bi`` what it costs more in bank ``b`` (:mod:`spmopt.verifier.bank_bound`), so that ``d``
   bytes more there prove ``LB - d sum_i (pi_i + pi_bi)``. A faster port is evaluated, at 1 % more,
@@ -41,13 +43,16 @@ from spmopt.analysis.steps import Reals
 from spmopt.assemble.cost import unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective
 from spmopt.core.order import reordered, same_order
 from spmopt.core.result import BankPrices, Certificate, Result
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.units import LARGEST
 from spmopt.verifier import bound
 
-_FRACTION = 128
+_FRACTION = 100
+_GB = 10**9
 _REST = 1e-3
 _NOISE = 1e-6
 """Of a cycle, or of the price of a byte moved: a page that costs less costs nothing."""
@@ -157,8 +162,8 @@ class ShadowPrices:
     spm
         Prices of a byte held anywhere on chip.
     per_byte_per_s
-        How much it falls for each byte per second of the DRAM more: 0 where banks of the
-        scratchpad hold the channel back.
+        How much it falls for each byte per second of the DRAM more, if that is
+        :func:`little_bandwidth`: 0 where banks of the scratchpad hold the channel back.
     channel_price : (n,)
         What a cycle of the channel costs in each step, 0 to 1: in parts of a cycle of the
         schedule.
@@ -212,6 +217,15 @@ def held_by_banks(machine: Machine) -> bool:
     return rates is not None and min(rates) <= machine.dram_bytes_per_s
 
 
+def little_bandwidth(machine: Machine) -> int:
+    """Return the bytes per second more of the DRAM that are judged: 1 %, or 1 GB/s if that is less.
+
+    Rounded up to whole ones; 0 where the rate is the largest that there is.
+    """
+    rate = machine.dram_bytes_per_s
+    return min(-(-rate // _FRACTION), _GB, LARGEST - rate)
+
+
 def _held(certificate: Certificate) -> Ints:
     """Return (n,) prices of a byte held in each step; of the replay, at both of its instants."""
     at_start = certificate.spm_at_start
@@ -246,15 +260,20 @@ def _faster_port(
     bank = machine.banks[index]
     if not bank.has_rates:
         return None
-    rates = {
-        name: -(-rate * 101 // 100)
-        for name in ("read_bytes_per_s", "write_bytes_per_s")
-        if (rate := getattr(bank, name)) is not None
-    }
     banks = list(machine.banks)
-    banks[index] = replace(bank, **rates)
+    banks[index] = replace(
+        bank,
+        read_bytes_per_s=_one_percent_more(bank.read_bytes_per_s),
+        write_bytes_per_s=_one_percent_more(bank.write_bytes_per_s),
+    )
     faster = replace(instance, machine=replace(machine, banks=tuple(banks)))
     return proved - bound(faster, certificate)
+
+
+def _one_percent_more(rate: int | None) -> int | None:
+    """Return a rate, rounded up; beyond the largest number it is never slow, which proves less."""
+    more = None if rate is None else -(-rate * 101 // 100)
+    return None if more is None or more > LARGEST else more
 
 
 def _channel(instance: Instance, certificate: Certificate) -> Ints:
@@ -272,8 +291,10 @@ def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -
     # Where streams of tensors that bypass the scratchpad hide computing, no straight line tells;
     # nor where ports of banks take their time whatever the bandwidth.
     ports = any(bank.has_rates for bank in instance.machine.banks)
-    if objective.dram_in_byte or objective.dram_out_byte or instance.bypassing or ports:
-        more = -(-rate // _FRACTION)
+    if _weighs_bytes(objective) or instance.bypassing or ports:
+        more = little_bandwidth(instance.machine)
+        if not more:
+            return Fraction(0)
         faster = replace(instance.machine, dram_bytes_per_s=rate + more)
 
         def scaled(prices: Ints) -> Ints:
@@ -285,8 +306,15 @@ def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -
             dram_out=scaled(certificate.dram_out),
             banks=tuple(replace(bank, port=scaled(bank.port)) for bank in certificate.banks),
         )
-        return (proved - bound(replace(instance, machine=faster), other)) / more
+        # No schedule gets worse, so that a bound which is rounded upwards holds for both.
+        return max(Fraction(0), (proved - bound(replace(instance, machine=faster), other)) / more)
     return (proved - _computing(instance, certificate)) / rate
+
+
+def _weighs_bytes(objective: Objective) -> bool:
+    """Whether a byte costs more than its time, as it crosses the channel or in a bank."""
+    of_dram = (objective.dram_in_byte, objective.dram_out_byte)
+    return any((*of_dram, *objective.bank_read_byte, *objective.bank_write_byte))
 
 
 def _computing(instance: Instance, certificate: Certificate) -> Fraction:

@@ -16,6 +16,7 @@ from spmopt.analysis.shadow_prices import (
     ShadowPrices,
     SpacePrices,
     held_by_banks,
+    little_bandwidth,
 )
 from spmopt.analysis.stalls import Cause
 from spmopt.core.machine import Machine
@@ -48,6 +49,10 @@ _TIGHT = 0.01
 """How near a price of the channel is to all or nothing of a cycle."""
 _SMALL = 100
 """What is added is at most such a part of what the machine has."""
+_NOISE = 1e-6
+"""Of a cycle: a port that lowers the bound by less lowers it by nothing."""
+_LOWERS = "lowers the bound by at most"
+"""Schedules may gain more than the bound falls by, as far as they are above it."""
 
 
 def explanation_record(
@@ -62,7 +67,7 @@ def explanation_record(
         "stall_cycles": int(stall.sum()),
         "stall_s": int(stall.sum()) / machine.clock_hz,
         "stalled_steps": int(np.count_nonzero(stall)),
-        "stall_cycles_by_obstacle": {o.words: int(found.by_obstacle[o]) for o in Obstacle},
+        "stall_cycles_by_obstacle": _by_obstacle(found),
         "stall_cycles_by_cause": {cause.words: int(found.by_cause[cause]) for cause in causes},
         "stalls": [_stall_record(found, step) for step in steps],
         **({"segments": segments_record(found.segments)} if found.segments else {}),
@@ -161,7 +166,7 @@ def explanation_parts(
 
 
 def prices_parts(machine: Machine, prices: ShadowPrices | None) -> Iterator[Part]:
-    """Yield what a little more scratchpad and bandwidth would save at most, and where."""
+    """Yield by how much a little more scratchpad and bandwidth lower the bound, and where."""
     if prices is None:
         yield "Shadow prices: none, the result has no certificate for its order."
         return
@@ -187,17 +192,21 @@ def prices_parts(machine: Machine, prices: ShadowPrices | None) -> Iterator[Part
     )
     if machine.memory is not None:
         yield "SPM speed, energy and leakage are held at those of the present SPM."
+    elif any(bank.technology for bank in machine.banks):
+        yield "Ports, energy and leakage of banks are held at those of the present ones."
 
 
 def _stall_record(found: Explanation, step: int) -> Record:
     figures, clock = found.figures, found.instance.machine.clock_hz
     cycles, stall = int(figures.cycles[step]), int(figures.stall_cycles[step])
+    port = int(figures.stalls.by_cause[Cause.PORT, step])
     return {
         "step": step,
         "operation": found.operation(step),
         "cycles": cycles,
         "stall_cycles": stall,
         "stall_s": stall / clock,
+        **({"port_stall_cycles": port} if found.instance.machine.banks else {}),
         "transfers": [_transfer_record(found, transfer) for transfer in found.transfers(step)],
     }
 
@@ -221,6 +230,14 @@ def _transfer_record(found: Explanation, of: Transfer) -> Record:
     }
 
 
+def _by_obstacle(found: Explanation) -> dict[str, int]:
+    """Return cycles of all stall, by what is in the way; ports where banks could have some."""
+    cycles = {kind.words: int(found.by_obstacle[kind]) for kind in Obstacle}
+    if found.instance.machine.banks:
+        cycles[Cause.PORT.words] = int(found.by_cause[Cause.PORT])
+    return cycles
+
+
 def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
     figures, clock = found.figures, found.instance.machine.clock_hz
     stall, time = int(figures.stall_cycles.sum()), int(figures.cycles.sum())
@@ -230,10 +247,8 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
     yield "stall", f"{si(stall / clock, 's')} ({part}) in {stalled} of {steps} steps"
     if stall:
         causes = {cause.words: int(found.by_cause[cause]) for cause in Cause}
-        obstacles = {kind.words: int(found.by_obstacle[kind]) for kind in Obstacle}
-        obstacles[Cause.PORT.words] = int(found.by_cause[Cause.PORT])
         yield "waits for", shares_text(causes, stall)
-        yield "blocked by", shares_text(obstacles, stall)
+        yield "blocked by", shares_text(_by_obstacle(found), stall)
 
 
 def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
@@ -322,7 +337,7 @@ def _listed(names: Sequence[str], rest: str) -> str:
 
 
 def _of_bank(machine: Machine, prices: ShadowPrices, index: int) -> Iterator[tuple[str, str]]:
-    """Yield what more of one bank saves, and a faster port of it."""
+    """Yield by how much more of one bank, and a faster port of it, lower the bound."""
     bank, worth = machine.banks[index], prices.banks[index]
     name = f"bank {index}"
     yield name, _of_space(machine, prices, worth.space, bank.spm_bytes)
@@ -330,45 +345,51 @@ def _of_bank(machine: Machine, prices: ShadowPrices, index: int) -> Iterator[tup
         return
     saved = _at_most(machine, prices, worth.faster_port)
     priced = np.count_nonzero(worth.port_price > _TIGHT)
-    text = f"1 % faster saves at most {saved}; a cycle of it has a price in {priced} steps"
-    yield f"{name}, port", text if priced else "a faster one saves nothing: no step has a price"
+    text = f"1 % faster {_LOWERS} {saved}; a cycle of it has a price in {priced} steps"
+    if worth.faster_port <= _NOISE * prices.certificate.objective.cycle:
+        text = "a faster one does not lower the bound: no step has a price"
+    yield f"{name}, port", text
 
 
 def _of_space(machine: Machine, prices: ShadowPrices, space: SpacePrices, size_bytes: int) -> str:
-    """Say what more of a memory of ``size_bytes`` saves."""
+    """Say by how much more of a memory of ``size_bytes`` lowers the bound."""
     page, amount, label = machine.page_bytes, KB, "kB"
     if size_bytes < _SMALL * KB:
         amount = -(-size_bytes // (_SMALL * page)) * page
         label = si(amount, "B")
     priced, steps = int(np.count_nonzero(space.counted)), space.price.size
     if not priced:
-        return "more saves nothing: no step has a price"
+        return "more does not lower the bound: no step has a price"
     saved = _at_most(machine, prices, space.per_byte * amount)
     if page > amount:
         one = _at_most(machine, prices, space.per_byte * page)
         saved += f" (a page of {si(page, 'B')}: {one})"
     where = f"the price is above zero in {priced} of {steps} steps"
-    return f"each extra {label} saves at most {saved}; {where}"
+    return f"each extra {label} {_LOWERS} {saved}; {where}"
 
 
 def _of_dram(machine: Machine, prices: ShadowPrices) -> str:
     if held_by_banks(machine):
         return "more saves nothing: the SPM banks limit the channel"
-    rate, price = machine.dram_bytes_per_s, prices.channel_price
-    amount, label = Fraction(GB), "GB/s"
-    if rate < _SMALL * GB:
-        amount = Fraction(rate, _SMALL)
-        label = si(float(amount), "B/s")
+    amount = little_bandwidth(machine)
+    label = "GB/s" if amount == GB else si(amount, "B/s")
     saved = _at_most(machine, prices, prices.per_byte_per_s * amount)
-    channel, engine = np.count_nonzero(price >= 1 - _TIGHT), np.count_nonzero(price <= _TIGHT)
+    price, port = prices.channel_price, np.zeros_like(prices.channel_price)
+    for bank in prices.banks:
+        port += bank.port_price
+    channel, ports = (np.count_nonzero(each >= 1 - _TIGHT) for each in (price, port))
+    engine = np.count_nonzero(price + port <= _TIGHT)
+    by_ports = (
+        f"{ports} by ports of banks, " if any(bank.has_rates for bank in machine.banks) else ""
+    )
     return (
-        f"each extra {label} saves at most {saved}; {channel} steps bound by the channel, "
-        f"{engine} by the engine"
+        f"each extra {label} {_LOWERS} {saved}; {channel} steps bound by the channel, "
+        f"{by_ports}{engine} by the engine"
     )
 
 
 def _at_most(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
-    """Show what is saved: no more than all of the bound can be."""
+    """Show by how much the bound falls: by no more than all of it."""
     return _shown(machine, prices, max(Fraction(0), min(value, prices.bound)))
 
 

@@ -43,8 +43,8 @@ def test_text(run: Run, stored: Path) -> None:
     assert any(line.startswith("Largest stalls: 3 of ") for line in lines)
     assert sum(line.startswith("step ") for line in lines) == 1
     assert "\nShadow prices (bound " in ran.out
-    assert "\nSPM        each extra kB saves at most " in ran.out
-    assert "\nDRAM       each extra GB/s saves at most " in ran.out
+    assert "\nSPM        each extra kB lowers the bound by at most " in ran.out
+    assert "\nDRAM       each extra GB/s lowers the bound by at most " in ran.out
     assert "\nSPM price by step:\n" in ran.out
     assert lines[-1].startswith("With d more bytes of SPM (whole pages of 4.096 kB)")
 
@@ -235,7 +235,7 @@ def test_other_objectives_have_their_own_unit(run: Run) -> None:
 @pytest.mark.parametrize("objective", ["traffic", "energy"])
 def test_without_a_price_of_time_nothing_is_said_of_the_pace(run: Run, objective: str) -> None:
     ran = run(f"explain {NETWORK} -s belady --objective {objective}")
-    assert "SPM        each extra kB saves" in ran.out
+    assert "SPM        each extra kB lowers" in ran.out
     assert "DRAM       each" not in ran.out
 
 

@@ -55,26 +55,26 @@ def test_where_all_is_noise_nothing_has_a_price() -> None:
     _, found = worth([1e-8, 0, 2e-9])
     assert found.spm.stretches() == []
     lines = said([1e-8, 0, 2e-9])
-    assert "more saves nothing: no step has a price" in lines[1]
+    assert "more does not lower the bound: no step has a price" in lines[1]
     assert not any("price by step" in line for line in lines)
 
 
 def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> None:
     lines = said([1, 1], spm_bytes=400, page_bytes=1)
-    # 1 % of 400 bytes; one of a byte per second.
-    assert lines[1].startswith("SPM        each extra 4 B saves at most ")
-    assert lines[2].startswith("DRAM       each extra 10 mB/s saves at most ")
+    # 1 % of 400 bytes; one byte per second.
+    assert lines[1].startswith("SPM        each extra 4 B lowers the bound by at most ")
+    assert lines[2].startswith("DRAM       each extra 1 B/s lowers the bound by at most ")
     instance, found = worth([1, 0], page_bytes=4)
     least = replace(found, bound=Fraction(3))
     lines = plain_text(prices_parts(instance.machine, least)).splitlines()
     assert found.spm.per_byte == 1
-    assert lines[1].startswith("SPM        each extra 4 B saves at most 3 s; ")
+    assert lines[1].startswith("SPM        each extra 4 B lowers the bound by at most 3 s; ")
 
 
 def test_a_kilobyte_that_is_less_than_a_page_is_said_to_be() -> None:
     large = {"spm_bytes": 4096 * 100, "dram_bytes_per_s": 10**12, "clock_hz": 10**12}
     lines = said([1e-5, 0], page_bytes=4096, **large)
-    assert lines[1].startswith("SPM        each extra kB saves at most ")
+    assert lines[1].startswith("SPM        each extra kB lowers the bound by at most ")
     assert "(a page of 4.096 kB: " in lines[1]
-    assert lines[2].startswith("DRAM       each extra GB/s saves at most ")
+    assert lines[2].startswith("DRAM       each extra GB/s lowers the bound by at most ")
     assert "(a page" not in said([1e-5, 0], page_bytes=100, **large)[1]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from formulations.residency import fluid
-from spmopt.analysis.shadow_prices import ShadowPrices
+from spmopt.analysis.shadow_prices import ShadowPrices, little_bandwidth
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.core.instance import Instance
@@ -90,7 +90,7 @@ def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
     for instance, objective in CASES[:12]:
         machine, rate = instance.machine, instance.machine.dram_bytes_per_s
         worth = ShadowPrices.of(instance, priced(instance, objective))
-        more = -(-rate // 128)
+        more = little_bandwidth(machine)
         faster = replace(instance, machine=replace(machine, dram_bytes_per_s=rate + more))
         least = float(worth.bound - more * worth.per_byte_per_s)
         if any(bank.has_rates for bank in machine.banks) and objective.cycle:

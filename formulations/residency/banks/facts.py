@@ -117,6 +117,14 @@ class BankCoefficients:
         dearest = max(self.in_byte + self.write_byte.max(), self.out_byte + self.read_byte.max())
         return max(self.byte_time, float(dearest)) or 1.0
 
+    @property
+    def touch_price(self) -> float:
+        """The most that a bank, and the time of its port, can cost a byte that is used in it."""
+        shares = max(self.own_read.max(initial=0.0), self.own_write.max(initial=0.0), 1.0)
+        ratio = self.read_ratio + self.write_ratio
+        touch = self.read_byte + self.write_byte + self.byte_time * ratio
+        return float(shares) * float(touch.max())
+
 
 def _floats(values: Iterable[SupportsFloat]) -> Floats:
     return np.array([float(value) for value in values], np.float64)

@@ -57,7 +57,9 @@ class BankMultipliers:
         facts: BankCoefficients, *, hold: Floats, load: Floats, store: Floats, port: Floats
     ) -> BankMultipliers:
         """Make them legal: negative ones become 0, too dear time is scaled down."""
-        dearest = 4 * (float(facts.line.passes.max(initial=1)) + 1) * facts.byte_price
+        # A byte held spares crossing the channel and, in a slow bank, all that touches it there.
+        moved = facts.byte_price + facts.touch_price
+        dearest = 4 * (float(facts.line.passes.max(initial=1)) + 1) * moved
         hold = np.clip(hold, 0.0, dearest + 4 * facts.byte_price)
         load, store, port = (np.maximum(price, 0.0) for price in (load, store, port))
         total = load + port.sum(axis=0) + (store if facts.duplex else 0.0)

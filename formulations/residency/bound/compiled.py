@@ -161,7 +161,7 @@ class Kernel:
         ).structure
         self._count, self._steps = count, steps
         self.shares = self._cut(intervals, max(1, min(_SHARES, count // _SHARE, self._tensors)))
-        self._threads = min(intervals.threads, len(self.shares))
+        self.workers = min(intervals.threads, len(self.shares))
 
     @cached_property
     def _path(self) -> tuple[_Record, _Record, list[_Record], Floats]:
@@ -263,11 +263,11 @@ class Kernel:
 
     def _for_each(self, call: Callable[[int], None]) -> None:
         """Call for each share, in threads: what they write is apart."""
-        if self._threads == 1:
+        if self.workers == 1:
             for share in range(len(self.shares)):
                 call(share)
         else:
-            list(_pool(self._threads).map(call, range(len(self.shares))))
+            list(_pool(self.workers).map(call, range(len(self.shares))))
 
     def _cut(self, intervals: RankedIntervals, parts: int) -> list[tuple[int, int]]:
         """Cut the tensors, as they stand in the first slice, into shares of about equal work."""

@@ -82,7 +82,8 @@ class ScheduleView:
     occupied : (kinds, n)
         Bytes on chip by :data:`~spmopt.reporting.occupancy.KINDS`, in every step.
     prices
-        What more scratchpad and bandwidth save; None without a certificate for this order.
+        By how much more scratchpad and bandwidth lower the bound; None without a certificate for
+        this order.
     source
         What the schedule's file is called, to tell it from another; empty if there is none.
     segments
@@ -211,7 +212,7 @@ class ScheduleView:
 def _price(label: str, value: float, unit: str, amount: str) -> Figure:
     key, per = label.lower().replace(" ", "_"), amount.removeprefix("1 ")
     text = f"{si(value, unit)} per {per}"
-    return Figure(key, label, value, text, unit, f"saved at most per extra {amount}")
+    return Figure(key, label, value, text, unit, f"how much the bound falls per extra {amount}")
 
 
 def _verified(instance: Instance, result: Result) -> tuple[Audit, Totals, Replay]:

@@ -222,11 +222,11 @@ def _trials(front: Front) -> Json:
 
 
 def _prices(front: Front) -> Json:
-    """Say what a little more of each resource saves."""
+    """Say by how much a little more of each resource lowers the bound."""
     unit = front.shadow_prices[0][2].unit if front.shadow_prices else ""
     titles = {
         "bound": "bound",
-        "per_mb": "saved per extra MB of SPM",
+        "per_mb": "falls per extra MB of SPM",
         "per_gbps": "per extra GB/s of DRAM",
         "per_pe": "per extra PE",
     }

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.prices import BankMultipliers, certificate
 from formulations.residency.banks.relaxation import Relaxation
+from spmopt.core.machine import Bank
+from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
 from spmopt.verifier import bound
+from tests.banked import with_these
 from tests.formulations.banks.campaign import references
 from tests.formulations.banks.cases import campaign_case
+from tests.tiny import Op, tiny
 
 TENTHS = 10
 
@@ -54,3 +60,22 @@ def test_no_prices_prove_more_than_the_optimum(tenth: int) -> None:
             assert proved <= known.optimum, (seed, much)
             positive += proved > 0
     assert positive >= 60
+
+
+@pytest.mark.parametrize("times", [2, 100, 10_000])
+def test_a_page_of_the_fast_bank_has_the_price_of_a_slow_port(times: int) -> None:
+    # A byte a cycle from DRAM; bank 0, and what streams through it, is read ``times`` slower.
+    instance = tiny({"a": (8, "in")}, [Op(reads="a")] * 2, spm=8)
+    banks = (Bank(spm_bytes=4, read_bytes_per_s=1), Bank(spm_bytes=4))
+    machine = replace(instance.machine, dram_bytes_per_s=times, clock_hz=times)
+    operations = tuple(
+        replace(operation, modes=(replace(operation.modes[0], spm_read_bytes=8),))
+        for operation in instance.operations
+    )
+    slow = replace(instance, machine=with_these(machine, banks), operations=operations)
+    relaxation = Relaxation(slow, Request(objective=MAKESPAN, threads=1), fitting_timeline(slow))
+    relaxation.run(Request(objective=MAKESPAN, threads=1))
+    proof = certificate(slow, MAKESPAN, relaxation.facts, relaxation.prices)
+    # A page can be in the fast bank, so that the other 4 bytes take that long, twice.
+    best = 2 * 4 * times
+    assert best * (1 - 1e-4) <= float(bound(slow, proof)) <= best

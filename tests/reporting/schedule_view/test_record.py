@@ -177,7 +177,7 @@ def test_prices_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
     assert record["shadow_prices"]["per_mb"] > 0
     found = figures(record)
     assert found["spm_price"]["value"] == pytest.approx(record["shadow_prices"]["per_mb"] / 1000)
-    assert found["spm_price"]["note"] == "saved at most per extra 1 kB"
+    assert found["spm_price"]["note"] == "how much the bound falls per extra 1 kB"
     assert found["dram_price"]["text"].endswith("s")
     assert sum(record["steps"]["price"]) == pytest.approx(
         record["shadow_prices"]["per_mb"], rel=0.01

@@ -88,7 +88,7 @@ function stepWords(schedule, step) {
       .filter(([, cycles]) => cycles > 0)
       .map(([name, cycles]) => `waits for ${name}: ${schedule.time(cycles)}`),
     saved > 0 &&
-      `${words} more SPM in this step saves at most ${si(saved, schedule.shadow_prices.unit, 3)}`,
+      `${words} more SPM in this step lowers the bound by ${si(saved, schedule.shadow_prices.unit, 3)}`,
   ].filter(Boolean);
 }
 

@@ -159,7 +159,7 @@ def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
 
 
 def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
-    """Draw what a little more scratchpad saves at most, summed up over the steps until each time.
+    """Draw how much a little more scratchpad lowers the bound, summed up until each time.
 
     It rises where the scratchpad is what holds the schedule back, by the prices that prove the
     bound; the end is what so much more is worth in all. It is 1 MB, or less where that were more
@@ -185,8 +185,8 @@ def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
         most = max(y, most)
     entitled(
         ax,
-        f"SPM shadow price: {si(amount, 'B')} more saves at most {', '.join(saved)}",
-        "saved so far",
+        f"SPM shadow price: {si(amount, 'B')} more lowers the bound by {', '.join(saved)}",
+        "the bound falls so far",
     )
     if len(picture.spaces) > 1:
         ax.legend(loc="upper left")

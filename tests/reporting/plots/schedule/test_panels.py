@@ -205,7 +205,7 @@ def test_the_price_ends_at_what_a_little_more_saves(
     (line,) = ax.get_lines()
     y = np.asarray(line.get_ydata(), float)
     assert y[-1] == pytest.approx(worth["per_mb"] * amount / 10**6, rel=0.01)
-    assert ax.get_title("left").startswith(f"SPM shadow price: {words} more saves at most ")
+    assert ax.get_title("left").startswith(f"SPM shadow price: {words} more lowers the bound by ")
     assert (np.diff(y) >= 0).all()
 
 

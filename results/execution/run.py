@@ -44,6 +44,12 @@ CASES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "faster-rcnn": (1, {"image": 64, "regions": 8, "classes": 5}),
     "convnext-tiny": (1, IMAGES),
 }
+SLOW = (
+    *("resnet18 training", "yolov2-tiny training", "faster-rcnn forward", "faster-rcnn training"),
+    *("convnext-tiny forward", "convnext-tiny training"),
+)
+QUICK_FILES = ("light_shufflenet.onnx", "light_squeezenet.onnx")
+"""Other files and slow networks take minutes each: measured where ``--long`` asks for them."""
 RANDOM, AT_ONCE = 1_000, 250
 PLANTED = 120
 """Errors of each kind."""
@@ -64,10 +70,12 @@ def _lines() -> Iterator[BenchLine]:
         options = ", ".join(f"{key}={value}" for key, value in parameters.items())
         for step in ("forward", "training"):
             part = partial(measure, name, step == "training", batch, **parameters)
-            yield BenchLine((name, step, f"batch {batch}, {options}"), {"": part}, TARGETS)
+            cells, slow = (name, step, f"batch {batch}, {options}"), f"{name} {step}" in SLOW
+            yield BenchLine(cells, {"": part}, TARGETS, long=slow)
     for path in sorted(MODELS.glob("*.onnx")):
         cells = (path.name, "forward", "as in the file, random weights")
-        yield BenchLine(cells, {"": partial(measure, str(path), False, None, False)}, TARGETS)
+        part = partial(measure, str(path), False, None, False)
+        yield BenchLine(cells, {"": part}, TARGETS, long=path.name not in QUICK_FILES)
 
 
 BENCH = Bench(

@@ -55,7 +55,7 @@ def _left(words: list[str], error: BaseException) -> Code:
     from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.streams import complain
 
-    schedules = words[:1] in (["solve"], ["compare"])
+    schedules = words[:1] in (["solve"], ["compare"], ["story"])
     nothing = "interrupted before any schedule was found" if schedules else "interrupted"
     complain((isinstance(error, Interrupted) and str(error)) or nothing)
     return Code.INTERRUPTED

@@ -263,7 +263,8 @@ def scheduled(
         live = Live()
         callbacks = display.enter_context(watching(live))
         instance = build(call, network, callbacks)
-        aim = objective_named(first_of(call.values["objective"]), instance.machine)
+        wanted = first_of(call.values.get("objective", "time"))
+        aim = objective_named(wanted, instance.machine)
         live.show = lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)

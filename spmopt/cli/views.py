@@ -39,20 +39,31 @@ _FRONT: dict[str, Any] = {"Front of a search": searches.read_search}
 
 @command(SCHEDULES, Options=views.trace)
 def trace(
+    *,
     call: Call,
     schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
+    other: Annotated[
+        Path | None,
+        Argument(metavar="SCHEDULE2", help="Another, to stand beside it.", show_default=False),
+    ] = None,
     output: Output,
     json: Json = False,
 ) -> None:
-    """Write a schedule as a trace, for https://ui.perfetto.dev or chrome://tracing."""
+    """Write a schedule, or two, as a trace for https://ui.perfetto.dev.
+
+    chrome://tracing reads it too. What runs and moves when, tensors on chip with their addresses
+    and why they came and went, counters. A file whose name ends in .gz is compressed.
+    """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
 
-    _require_output(call, output, [schedule])
+    files = [each for each in (schedule, other) if each is not None]
+    _require_output(call, output, files)
     with watching() as callbacks:
-        _require_result(schedule)
-        solution = verifying.unverified(schedule, callbacks)
-        found = call(views.trace, solution, callbacks=callbacks)
+        for path in files:
+            _require_result(path)
+        solutions = [verifying.unverified(path, callbacks) for path in files]
+        found = call(views.trace, solutions, callbacks=callbacks)
         callbacks.progress(f"writing {output}", None)
         found.save(output)
     emit_file(found, output, json)

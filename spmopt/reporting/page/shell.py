@@ -22,7 +22,7 @@ from spmopt.reporting.tables import visible
 
 Json = Mapping[str, object]
 _SHELL = "shell.html"
-_STYLES = ("theme", "layout", "parts", "table", "chart")
+_STYLES = ("theme", "layout", "parts", "table", "chart", "story")
 _LEVEL = 6  # of compression: 9 takes five times as long, and saves a twentieth
 
 

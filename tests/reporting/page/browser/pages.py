@@ -11,12 +11,15 @@ from spmopt.reporting.curves import Curves
 from spmopt.reporting.page import page
 from spmopt.reporting.page.curves import curves_page
 from spmopt.reporting.page.front import TrialSchedule, front_page
+from spmopt.reporting.page.story import story_page
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
+from spmopt.reporting.story import page_record
 from tests import banks_by_hand
 from tests.reporting.curves.rows import curves, relaxed, schedule
 from tests.reporting.samples import AWKWARD, awkward, picture
 from tests.reporting.schedule_view.small import result_of
 from tests.reporting.search.fronts import front
+from tests.stories import in_full
 
 Record = Any
 _MANY = 30_000
@@ -47,8 +50,14 @@ def html(name: str) -> str:
         "many": lambda: page("Many operations", [repeated(record("page"))]),
         "sweep": lambda: curves_page(sweep()),
         "search": _search,
+        "story": _story,
     }
     return makers[name]()
+
+
+def _story() -> str:
+    story = in_full()
+    return story_page(page_record(story.instance, story.decisions))
 
 
 def _awkward() -> str:

@@ -21,20 +21,28 @@ from spmopt.core.pieces.listing import Listing, whole
 from spmopt.core.pieces.segments import Cover, Origin
 from spmopt.execution.kernels import Call, kernel_of
 from spmopt.execution.kernels.call import Array, NodeKernel
+from spmopt.execution.kernels.folded import plain_operands, scaled
+from spmopt.execution.kernels.reductions import COMBINED
 from spmopt.execution.kernels.training import UPDATES
+from spmopt.execution.lineage import Lineage
 from spmopt.execution.memory import Bytes
 from spmopt.execution.part_layout import PartLayout
-from spmopt.execution.values import initial_values, is_view, seen, wrapped
+from spmopt.execution.values import WRAP, dtype_of, initial_values, is_view, seen, wrapped
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering
 
 _UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
 """What kernels raise of attributes and operands that they do not know."""
+_LONGEST = 200
+"""Letters of what such an error says."""
 _STATISTICS = "BatchNormalizationStatistics"
 _GONE = np.empty(0, np.uint8)
 _EXACT = (_STATISTICS,)
 """Operators whose results are shares of means: not wrapped, for they are not whole."""
-_BY_PLACE = ("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining")
+_BY_PLACE = (
+    *("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining"),
+    *("MaxPoolIndices", "MaxPoolIndicesGradient", "MaxPoolIndexGradient"),
+)
 """Operators that treat an element by where it stands: computed whole, of which a piece is cut."""
 
 
@@ -63,18 +71,37 @@ class GraphKernel:
         self.instance, self._origins = listing.instance(cover or whole(listing))
         self._nodes = [_renamed(node, low) for node in low.nodes]
         self._kernels = _kernels(self._nodes)
+        self._origins_of = list(map(Lineage(self.graph).of, self._nodes))
         self._views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
         self._layout = PartLayout(low, listing, cover or whole(listing))
+        self._require_whole_classes()
 
     @cached_property
     def _cuts(self) -> list[NodeCut | None]:
         axes = LinkedAxes(self.graph)
         return [axes.cut(node, axes.batch) for node in self._low.nodes]
 
+    def _require_whole_classes(self) -> None:
+        """Refuse pieces of the gradient that training begins at, a softmax, along its classes."""
+        for origin in self._origins:
+            node = self._nodes[origin.operation]
+            cut = self._cuts[origin.operation] if origin.pieces > 1 else None
+            rank = len(self.graph.values[node.outputs[0]].shape)
+            if node.operator == "LossGradient" and cut and cut.outputs[0] == rank - 1:
+                raise InputError(
+                    f"kernels: LossGradient ({node.name}) is cut along its classes; use kernels "
+                    "hash, or pieces of the batch"
+                )
+
     @property
-    def dtypes(self) -> list[np.dtype[Any]]:
-        """Types of the elements of the instance's tensors."""
+    def dtypes(self) -> list[np.dtype[Any] | None]:
+        """Types of the elements of the instance's tensors; None of what is packed."""
         return self._layout.dtypes
+
+    @property
+    def roots(self) -> Sequence[int]:
+        """Values that the tensors of whole operations are."""
+        return self._layout.roots
 
     def contents(self, seed: int) -> list[Bytes | None]:
         """Return bytes of each of the instance's tensors at the start, None of those not there."""
@@ -107,16 +134,20 @@ class GraphKernel:
                 axis = cut.inputs[place] if cut and node.operator not in _BY_PLACE else None
                 inputs.append(_widened(_share(array, axis, origin)))
         axes = cut.outputs if cut else (None,) * len(node.outputs)
-        call = self._call(node, inputs, axes, origin)
+        inputs, scales = plain_operands(node.operator, inputs)
+        by_place = node.operator in _BY_PLACE
+        call = self._call(node, inputs, (None,) * len(axes) if by_place else axes, origin)
         results = _computed(self._kernels[origin.operation], call, node)
-        if node.operator in _BY_PLACE:
+        results = [scaled(node.operator, each, scales) for each in results]
+        if by_place:
             results = [_share(each, axis, origin) for each, axis in zip(results, axes, strict=True)]
         made = {}
         for place, result in enumerate(results):
             before = None if node.operator in UPDATES else old.get(node.outputs[place])
             if before is not None:
                 before = _widened(_share(before, axes[place], origin))
-            made[used.outputs[place]] = self._result(call, result, before), axes[place]
+            found = self._result(call, place, result, before)
+            made[used.outputs[place]] = found, axes[place]
         return [
             self._layout.part(tensor, *made[self._layout.tensor_of(tensor)], origin)
             for tensor in operation.writes
@@ -125,7 +156,9 @@ class GraphKernel:
     def _call(
         self, node: Node, inputs: Sequence[Array], axes: Sequence[int | None], origin: Origin
     ) -> Call:
-        shapes = [self.graph.values[v].shape for v in node.outputs]
+        values = self.graph.values
+        line = self._origins_of[origin.operation]
+        shapes = [values[v].shape for v in node.outputs]
         return Call(
             operator=node.operator,
             attributes=node.attributes,
@@ -138,14 +171,24 @@ class GraphKernel:
             ),
             pieces=origin.pieces,
             whole_numbers=self._data == "integer",
+            name=node.name,
+            dtypes=tuple(dtype_of(values[v]) for v in node.outputs),
+            whole=tuple(values[v].shape for v in node.inputs),
+            of=line.of,
+            given=line.given,
+            above=line.above,
         )
 
-    def _result(self, call: Call, result: Array, before: Array | None) -> Array:
+    def _result(self, call: Call, place: int, result: Array, before: Array | None) -> Array:
         """Add what a piece or a reader before has left there, and wrap whole numbers."""
         found = np.asarray(result)
+        combine = COMBINED.get(call.operator)
+        if combine is not None:
+            return found if before is None else combine(before, found)
         if self._data == "integer" and found.dtype.kind == "f" and call.operator not in _EXACT:
             scale = found.shape[call.axis()] if call.operator == "Softmax" else 1
-            return wrapped(found, call.inputs, before, scale=scale)
+            found = wrapped(found, call.inputs, before, scale=scale)
+            return np.mod(found, 2 * WRAP) if call.dtypes[place].kind == "u" else found
         return found if before is None else before + found
 
     def _seen(self, value: int, array: Array) -> Array:
@@ -189,6 +232,7 @@ def _computed(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
             return kernel(call)
     except _UNFIT as error:
         why = " ".join(str(error).split()) or type(error).__name__
+        why = why.split(". ")[0][:_LONGEST]
         raise InputError(
             f"kernels: {node.operator} ({node.name}) cannot be computed so: {why}; use kernels hash"
         ) from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from spmopt.core.pieces.parts import Parts
 from spmopt.core.pieces.segments import Cover, Origin
 from spmopt.execution.kernels.call import Array
 from spmopt.execution.memory import POISON, Bytes
-from spmopt.execution.values import dtype_of, is_view
+from spmopt.execution.values import array_of, bytes_of, dtype_of, is_view
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.lower import Lowering
 from spmopt.graph.rows import RowAxes
@@ -33,7 +32,7 @@ class PartLayout:
     roots
         Of each whole tensor, the value that others are views of.
     dtypes
-        Of each part.
+        Of the elements of each part; None of what is packed, less than a byte each.
     """
 
     def __init__(self, low: Lowering, listing: Listing, cover: Cover) -> None:
@@ -46,8 +45,8 @@ class PartLayout:
         self._shapes = [values[root].shape for root in self.roots]
         self._laid = list(self._shapes)  # as those of its views that show its parts see it
         self._batch: list[int | None] = [None] * count
-        whole = [dtype_of(values[root]) for root in self.roots]
-        self._whole_dtypes = whole
+        self._values = [values[root] for root in self.roots]
+        whole = [dtype_of(value) if value.type.bits >= 8 else None for value in self._values]
         self._owner, self._places = list[int](), list[_Place]()
         views_of = self._views(low) if max(parts.count) > 1 or any(parts.rows) else {}
         for tensor in range(count):
@@ -107,7 +106,8 @@ class PartLayout:
 
     def array(self, tensor: int, content: Bytes) -> Array:
         """Return all of a tensor as an array."""
-        return _typed(content, self._whole_dtypes[tensor]).reshape(self._shapes[tensor])
+        shape = self._shapes[tensor]
+        return array_of(content, self._values[tensor], prod(shape)).reshape(shape)
 
     def cut(self, arrays: Sequence[Array | None]) -> list[Bytes | None]:
         """Return the bytes of all parts; None of tensors that are not there."""
@@ -115,22 +115,24 @@ class PartLayout:
         for tensor, place in zip(self._owner, self._places, strict=True):
             array = arrays[tensor]
             laid = None if array is None else array.reshape(self._laid[tensor])
-            found.append(None if laid is None else _bytes(laid[place]))
+            value = self._values[tensor]
+            found.append(None if laid is None else bytes_of(laid[place], value))
         return found
 
     def joined(self, parts: Mapping[int, Bytes]) -> dict[int, Array]:
         """Return arrays of whole tensors, poison where no part is given."""
         found: dict[int, Array] = {}
         for part, content in parts.items():
-            tensor, dtype = self._owner[part], self.dtypes[part]
+            tensor = self._owner[part]
+            value = self._values[tensor]
             if self._first[tensor + 1] - self._first[tensor] == 1:
                 found[tensor] = self.array(tensor, content)
                 continue
             if tensor not in found:
-                size = prod(self._shapes[tensor]) * dtype.itemsize
+                size = value.size_bytes
                 found[tensor] = self.array(tensor, np.full(size, POISON, np.uint8))
             there = found[tensor].reshape(self._laid[tensor])[self._places[part]]
-            there[...] = _typed(content, dtype).reshape(there.shape)
+            there[...] = array_of(content, value, there.size).reshape(there.shape)
         return found
 
     def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
@@ -142,12 +144,4 @@ class PartLayout:
             low, high, _ = place[batch].indices(shape[batch])
             place[batch] = slice(low - origin.piece * size, high - origin.piece * size)
             shape = (*shape[:batch], size, *shape[batch + 1 :])
-        return _bytes(result.reshape(shape).astype(self.dtypes[part])[tuple(place)])
-
-
-def _typed(content: Bytes, dtype: np.dtype[Any]) -> Array:
-    return np.ascontiguousarray(content).view(dtype)
-
-
-def _bytes(array: Array) -> Bytes:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return bytes_of(result.reshape(shape)[tuple(place)], self._values[tensor])

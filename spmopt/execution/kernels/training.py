@@ -39,7 +39,7 @@ def _cross_entropy(call: Call) -> Sequence[Array]:
     x, labels, _ = _rows(call)
     shifted = x - np.max(x, axis=-1, keepdims=True)
     logs = shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
-    return [-np.sum(logs * _one_hot(labels, x))]
+    return [-np.sum(call.rounded(np.sum(logs * _one_hot(labels, x), axis=-1)))]
 
 
 def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
@@ -51,7 +51,7 @@ def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
 def _likelihood(call: Call) -> Sequence[Array]:
     """Add up over rows the logarithm of the probability of each label."""
     x, labels, _ = _rows(call)
-    return [-np.sum(np.log(np.sum(x * _one_hot(labels, x), axis=-1)))]
+    return [-np.sum(call.rounded(np.log(np.sum(x * _one_hot(labels, x), axis=-1))))]
 
 
 def _likelihood_gradient(call: Call) -> Sequence[Array]:

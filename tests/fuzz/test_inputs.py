@@ -27,10 +27,10 @@ def _pipe(folder: Path) -> Case:
 
 
 def _field(folder: Path) -> Case:
-    """Remove the name of a parameter from a journal that a search is to go on with."""
-    content = (
-        bases.study(journal=True).decode().replace('"param_name":"spm"', '"param_name":null', 1)
-    )
+    """Give a trial of a journal that a search is to go on with a parameter that no space has."""
+    told = bases.study(journal=True).decode()
+    content = told.replace('"params":{"spm":', '"params":{"spn":', 1)
+    assert content != told, "the journal of a search has another form now"
     (folder / "t.db").write_text(content)
     (folder / "s.toml").write_bytes(toml_text(bases.SPACE))
     words = ("tune", bases.MLP, "--space", "s.toml", "--trials", "9", "--workers", "0")

@@ -34,6 +34,8 @@ from spmopt.api.shown import Drawing as Drawing
 from spmopt.api.shown import show as show
 from spmopt.api.solutions import ComparisonTable as ComparisonTable
 from spmopt.api.solutions import Solution as Solution
+from spmopt.api.stories import Story as Story
+from spmopt.api.stories import story as story
 from spmopt.api.sweep_tables import SweepTable as SweepTable
 from spmopt.api.sweep_tables import read_sweep as read_sweep
 from spmopt.api.sweeping import merge as merge

@@ -62,12 +62,14 @@ def cheapest(
     *,
     seconds: float = inf,
     more: Callable[[], bool] = lambda: True,
+    note: Callable[[str], None] = lambda _: None,
 ) -> CheapestCover:
     """Find the cheapest cover in a process of its own; ``learn`` takes what is solved there.
 
     Otherwise as :meth:`~.paths.SegmentArcs.cheapest`; ``tell`` of a cover and, where its segments
     agree at borders, the proof of its value, which is higher then; in ``seconds``, of which its
-    check takes few, and while ``more`` is wanted than that value.
+    check takes few, and while ``more`` is wanted than that value. ``note`` is told of a process
+    that died and was replaced.
 
     Raises
     ------
@@ -84,10 +86,13 @@ def cheapest(
         seconds,
         stop=lambda: stop() or (found.exact and not more()),
         library="highspy",
+        note=note,
     )
-    for found, solved, runs, better in news:
+    for each, solved, runs, better in news:
         learn(solved, runs)
-        tell(found, better)
+        if each.value >= found.value or not found.exact:  # less where it has begun anew
+            found = each
+            tell(found, better)
     return found
 
 

@@ -286,16 +286,21 @@ class _Search:
                     self._learn,
                     seconds=self.request.time_limit_s,
                     more=self._raises,
+                    note=self._note,
                 )
         except InfeasibleError:
             self.unfit = True
             return
         except Exception as error:  # whatever ended its process: what it has told still holds
-            self.notes = (_ENDED.format(error),)
+            self._note(_ENDED.format(error))
             return
         self.cut_short = not found.exact
         if found.exact:
             self.named = found.cover
+
+    def _note(self, message: str) -> None:
+        if message not in self.notes:
+            self.notes = (*self.notes, message)
 
     def _search(self, threads: int, over: Callable[[], bool] = bool) -> None:
         """Try covers of passes of windows, then neighbors of the best."""

@@ -72,11 +72,13 @@ def search(
     settings: JointSettings,
     start: Plan | None = None,
     stop: Callable[[], bool] = bool,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Iterator[FoundSchedule | ProvedBound]:
     """Better and better schedules and bounds, from the solver's own process.
 
-    Just ends when the time is up or ``stop`` says so; what came before intervals true. Starting the
-    process and building the model are part of the time.
+    Just ends when the time is up or ``stop`` says so; what came before remains true. Starting the
+    process and building the model are part of the time. Where the process dies, the search begins
+    anew, and ``note`` is told.
     """
     due = monotonic() + settings.time_limit_s  # the clock is the same in all processes
     yield from apart.stream(
@@ -87,6 +89,7 @@ def search(
         due,
         time_limit_s=settings.time_limit_s + _GRACE_S,
         stop=stop,
+        note=note,
     )
 
 
@@ -122,9 +125,12 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     cycle = request.objective.cycle  # the only weight that the objective may have
     least = least_cycles(facts)
     request.report("searching orders, times and addresses", None)
-    for answer in search(instance, settings, _hint(facts, request), request.stop):
+    notes = list[str]()
+    for answer in _surviving(
+        search(instance, settings, _hint(facts, request), request.stop, notes.append), notes
+    ):
         if isinstance(answer, FoundSchedule):
-            best = answer
+            best = answer if best is None or answer.cycles <= best.cycles else best
         elif answer.infeasible:
             raise InfeasibleError("no schedule keeps stationary operands in one range each")
         else:
@@ -133,9 +139,20 @@ def schedule(instance: Instance, request: Request) -> Outcome:
             value=None if best is None else cycle * best.cycles, bound=cycle * least, of_class=True
         )
     bound = ClassBound(value=float(cycle * least), holds_for=MOVED_WHOLE, proved_by="CP-SAT")
+    told = tuple(dict.fromkeys(notes))
     if best is None:
-        return Outcome(plan=request.start, class_bound=bound)
-    return Outcome(plan=None, schedule=best.schedule, class_bound=bound)
+        return Outcome(plan=request.start, class_bound=bound, notes=told)
+    return Outcome(plan=None, schedule=best.schedule, class_bound=bound, notes=told)
+
+
+def _surviving(
+    answers: Iterator[FoundSchedule | ProvedBound], notes: list[str]
+) -> Iterator[FoundSchedule | ProvedBound]:
+    """Yield what came before the solver's process died for the last time."""
+    try:
+        yield from answers
+    except apart.DiedError:
+        notes.append(apart.DIED)
 
 
 def _hint(facts: JointFacts, request: Request) -> Plan | None:

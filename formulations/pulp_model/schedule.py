@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import TemporaryDirectory, gettempdir
 from time import monotonic
+from uuid import uuid4
 
 from formulations.classes import WHOLE
 from formulations.pulp_model.model import WholeProblem
@@ -46,14 +49,11 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     if case.interval_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
         return Outcome(plan=request.start, notes=(*notes, _TOO_LARGE))
     found = _found(instance, request, name)
-    if found is None:
-        return Outcome(plan=request.start, notes=tuple(notes))
-    notes += found.notes
     class_bound = None
     if found.bound > -float("inf"):
         holds_for = "; ".join((WHOLE, *notes))
         class_bound = ClassBound(value=found.bound, holds_for=holds_for, proved_by=found.solver)
-    return _outcome(instance, request, found, class_bound, notes)
+    return _outcome(instance, request, found, class_bound, [*notes, *found.notes])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,30 +112,39 @@ def _outcome(
     return Outcome(plan=plan, class_bound=class_bound, notes=tuple(notes))
 
 
-def _found(instance: Instance, request: Request, name: str) -> WholeSolution | None:
-    """What the solver finds; None if it was ended before."""
+def _found(instance: Instance, request: Request, name: str) -> WholeSolution:
+    """What the solver finds; nothing but notes if it was ended before.
+
+    Its process makes and removes the folder for its files, so that they do not outlive this one.
+    """
     request.report(f"solving with {name}", None)
-    with TemporaryDirectory(prefix="spmopt-") as folder:
-        limits = Limits(
-            gap=request.tolerance,
-            seconds=request.remaining_s(),
-            threads=request.threads,
-            folder=Path(folder),
+    folder, notes = Path(gettempdir()) / f"spmopt-{uuid4().hex}", list[str]()
+    limits = Limits(
+        gap=request.tolerance,
+        seconds=request.remaining_s(),
+        threads=request.threads,
+        folder=folder,
+    )
+    found = WholeSolution(plan=None, bound=-float("inf"), solver=name)
+    try:
+        found = apart.call(
+            f"{solved.__module__}:solved",
+            instance,
+            request.objective,
+            name,
+            limits,
+            time_limit_s=limits.seconds + _GRACE_S,
+            stop=_gently(request.stop, folder / STOP),
+            library="pulp",
+            note=notes.append,
         )
-        try:
-            found: WholeSolution = apart.call(
-                f"{solved.__module__}:solved",
-                instance,
-                request.objective,
-                name,
-                limits,
-                time_limit_s=limits.seconds + _GRACE_S,
-                stop=_gently(request.stop, Path(folder) / STOP),
-                library="pulp",
-            )
-        except apart.StoppedError:
-            return None
-    return found
+    except apart.StoppedError:
+        pass
+    except apart.DiedError:
+        notes.append(apart.DIED)
+    finally:
+        rmtree(folder, ignore_errors=True)
+    return replace(found, notes=(*found.notes, *dict.fromkeys(notes)))
 
 
 def _gently(stop: Callable[[], bool], file: Path) -> Callable[[], bool]:
@@ -148,6 +157,7 @@ def _gently(stop: Callable[[], bool], file: Path) -> Callable[[], bool]:
             if not stop():
                 return False
             stopped_s = monotonic()
+        with suppress(OSError):  # it has not begun, or has ended
             file.touch()
         return monotonic() > stopped_s + _GRACE_S
 

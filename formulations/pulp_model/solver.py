@@ -14,9 +14,11 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
 from math import isfinite
 from pathlib import Path
+from shutil import rmtree
 from threading import Event, Thread, current_thread, main_thread
 from time import monotonic
 from typing import Any
@@ -28,6 +30,7 @@ from formulations.pulp_model.model import WholeModel, WholeProblem
 from formulations.pulp_model.plans import plan_of
 from formulations.pulp_model.timed import TimedPulpModel
 from formulations.pulp_model.traffic import TrafficPulpModel
+from formulations.solver.apart_worker import at_end
 from spmopt.core.errors import InputError, SpmoptError, unknown
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
@@ -38,6 +41,7 @@ STOP = "stop"
 _POLL_S = 0.1
 _MARGIN = 1e-5
 _ALSO = {"COIN_CMD": "cbc", "FSCIP_CMD": "scip"}
+_AGAIN = "{} died, and was run again"
 _LOG = "solver.log"
 _LOG_BOUND = re.compile(r"^Lower bound:\s+(\S+)", re.MULTILINE)
 _LOG_DIGITS = 5e-4  # to which the log rounds the bound
@@ -143,31 +147,54 @@ class WholeSolution:
 
 
 def solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> WholeSolution:
-    """Build the model, and solve it with PuLP's solver ``name``.
+    """Build the model, and solve it with PuLP's solver ``name``; notes say where that failed.
 
-    Raises
-    ------
-    SpmoptError
-        The solver failed.
+    Its folder is made, and removed, here.
     """
+    limits.folder.mkdir(mode=0o700, exist_ok=True)
+    remove = partial(rmtree, limits.folder, ignore_errors=True)
+    at_end.append(remove)
+    try:
+        return _solved(instance, objective, name, limits)
+    finally:
+        remove()
+        at_end.remove(remove)
+
+
+def _solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> WholeSolution:
     began = monotonic()
     model, problem = build(instance, objective)
     author = f"{name} by PuLP {pulp.__version__}"
     left = replace(limits, seconds=limits.seconds - (monotonic() - began))
     if left.seconds <= 0:  # which for some solvers is no limit
         return WholeSolution(plan=None, bound=-float("inf"), solver=author)
-    done = _run(problem, name, left)
+    done, notes = _tried(problem, name, left)
+    if done is None:
+        return WholeSolution(plan=None, bound=-float("inf"), solver=author, notes=notes)
     if problem.sol_status == pulp.LpSolutionInfeasible and not done:
         # Every operation fits and the rest can stream: there is a solution.
         wrong = f"{author} calls the program infeasible, which it is not"
-        return WholeSolution(plan=None, bound=-float("inf"), solver=author, notes=(wrong,))
+        return WholeSolution(plan=None, bound=-float("inf"), solver=author, notes=(*notes, wrong))
     optimal = done and problem.sol_status == pulp.LpSolutionOptimal
     value = pulp.value(problem.objective) if optimal else None
     return WholeSolution(
         plan=plan_of(model) if done else None,
         bound=bound(name, problem, value, left) * float(model.case.unit),
         solver=author,
+        notes=notes,
     )
+
+
+def _tried(problem: Any, name: str, limits: Limits) -> tuple[bool | None, tuple[str, ...]]:
+    """Run the solver, and again where it dies; None where it has found nothing before it did."""
+    due, notes = monotonic() + limits.seconds, tuple[str, ...]()
+    while True:
+        try:
+            return _run(problem, name, replace(limits, seconds=due - monotonic())), notes
+        except SpmoptError as error:
+            if notes or due <= monotonic() or (limits.folder / STOP).exists():
+                return None, (str(error),)
+            notes = (_AGAIN.format(name),)
 
 
 def _run(problem: Any, name: str, limits: Limits) -> bool:
@@ -177,7 +204,8 @@ def _run(problem: Any, name: str, limits: Limits) -> bool:
         try:
             problem.solve(solver(name, limits, **more(name)))
         except pulp.PulpSolverError as error:
-            raise SpmoptError(f"backend pulp: {name} failed: {error}") from None
+            said = " ".join(str(error).split())
+            raise SpmoptError(f"backend pulp: {name} failed, or died: {said}") from None
         except IndexError:  # PuLP reads values of HiGHS that has none yet
             return False
     return _is_solution(problem)

@@ -27,7 +27,13 @@ from spmopt.core.errors import SpmoptError
 
 _SERVE = "from formulations.solver.apart_worker import main; main()"
 _POLL_S = 0.05  # between two questions whether to stop
+LIVES = 3
+"""How often a call is begun whose process dies."""
+REPLACED = "a solver's process died and was replaced; what it ran was run again"
+DIED = "a solver's process died; what it had found before counts"
 
+_Request = tuple[str, tuple[object, ...]]
+"""A function and its arguments."""
 _idle: list[_Process] = []
 _taking = Lock()
 
@@ -36,12 +42,21 @@ class StoppedError(SpmoptError):
     """The call was told to stop, or ran out of time, before its answer."""
 
 
+class DiedError(SpmoptError):
+    """The process died each time that the call was begun, for want of memory for example."""
+
+
+def _unheard(message: str) -> None:
+    del message
+
+
 def call(
     function: str,
     *arguments: object,
     time_limit_s: float = float("inf"),
     stop: Callable[[], bool] = bool,
     library: str = "ortools",
+    note: Callable[[str], None] = _unheard,
 ) -> Any:
     """Return what ``function`` returns: ``package.module:name``, not loaded here.
 
@@ -55,17 +70,19 @@ def call(
         Asked some 20 times a second whether to end the process.
     library
         What ``function`` loads: those of another one never run in the same process.
+    note
+        Told of a process that died and was replaced.
 
     Raises
     ------
     StoppedError
         At the limit, or when told to.
-    SpmoptError
-        The process died, for want of memory for example.
+    DiedError
+        Three processes died, for want of memory for example.
     Exception
         Whatever the function raises.
     """
-    for kind, value in _messages(function, arguments, time_limit_s, stop, library):
+    for kind, value in _messages((function, arguments), time_limit_s, stop, library, note):
         if kind is ReplyKind.RETURNED:
             return value
     raise StoppedError(f"{function}: stopped before its answer")
@@ -77,28 +94,45 @@ def stream(
     time_limit_s: float = float("inf"),
     stop: Callable[[], bool] = bool,
     library: str = "ortools",
+    note: Callable[[str], None] = _unheard,
 ) -> Iterator[Any]:
     """Return what the generator ``function`` yields, as it comes; just ends when stopped.
 
-    Otherwise as :func:`call`.
+    Where its process dies, what comes then begins anew. Otherwise as :func:`call`.
     """
-    for kind, value in _messages(function, arguments, time_limit_s, stop, library):
+    for kind, value in _messages((function, arguments), time_limit_s, stop, library, note):
         if kind is ReplyKind.YIELDED:
             yield value
 
 
 def _messages(
-    function: str,
-    arguments: tuple[object, ...],
+    request: _Request,
     time_limit_s: float,
     stop: Callable[[], bool],
     library: str,
+    note: Callable[[str], None],
+) -> Iterator[tuple[ReplyKind, Any]]:
+    due = monotonic() + time_limit_s
+    for left in reversed(range(LIVES)):
+        try:
+            yield from _answers(request, due, stop, library)
+            return
+        except DiedError:
+            if stop() or monotonic() >= due:
+                note(DIED)
+                return
+            if not left:
+                raise
+            note(REPLACED)
+
+
+def _answers(
+    request: _Request, due: float, stop: Callable[[], bool], library: str
 ) -> Iterator[tuple[ReplyKind, Any]]:
     process = _take(library)
     ended = False
     try:
-        process.send((function, arguments))
-        due = monotonic() + time_limit_s
+        process.send(request)
         while not ended and (left := due - monotonic()) > 0 and not stop():
             try:
                 kind, value = process.replies.get(timeout=min(_POLL_S, left))
@@ -174,5 +208,8 @@ class _Process:
             self._popen.kill()
         code = self._popen.wait()
         clock.ended(self._popen.pid)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._popen.pid, signal.SIGKILL)  # its programs go on without it
         why = f"the solver's process ended by itself (exit code {code}); was there enough memory?"
-        self.replies.put((ReplyKind.RAISED, SpmoptError(unread or why)))
+        end = SpmoptError(unread) if unread else DiedError(why)
+        self.replies.put((ReplyKind.RAISED, end))

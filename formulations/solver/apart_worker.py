@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from importlib import import_module
 from queue import SimpleQueue
@@ -13,6 +14,9 @@ from threading import Thread
 from typing import Any, BinaryIO
 
 from spmopt.core import clock
+
+_END = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else signal.SIGTERM
+"""Ends programs, and not this process."""
 
 
 class ReplyKind(Enum):
@@ -23,8 +27,13 @@ class ReplyKind(Enum):
     RAISED = "raised"
 
 
+at_end: list[Callable[[], object]] = []
+"""What is still to be done where the input ends during a call."""
+
+
 def main() -> None:
-    """Serve calls until the input ends, which also ends a call under way."""
+    """Serve calls until the input ends, which also ends a call under way, and its programs."""
+    signal.signal(_END, lambda number, frame: None)  # which programs do not inherit
     # What solvers print goes to standard error.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -40,6 +49,10 @@ def _receive(requests: SimpleQueue[bytes]) -> None:
         while True:
             requests.put(pickle.load(sys.stdin.buffer))
     except EOFError:
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, _END)
+        for end in at_end:
+            end()
         os._exit(0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -30,10 +31,12 @@ from results.shared.page import (
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.experiments.executors import REPLACED, end_with
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
+from spmopt.io.document import require_writable, write_text
 
 T = TypeVar("T")
 Figures = Mapping[str, Any]
@@ -43,6 +46,8 @@ NETWORKS = ("resnet50", "mobilenetv2", "transformer")
 SIZES = ("24MB", "64MB", "128MB", "296MB", "442MB", "1000MB")
 GNMT: tuple[Mapping[str, int], ...] = ({"plain": 1}, {})
 """Without and with the second direction and residual connections: 18,619, 22,357 operations."""
+_LIVES = 3
+"""How often a measurement is begun whose process is killed."""
 FORMS = {"s": ".2f", "%": ".3g", "ms": "#.5g", "n": ",.0f", "x": ".1f"}
 
 
@@ -137,6 +142,8 @@ class Bench:
         Of what is measured with beside packages.
     peered
         The lines with another program measured beside, by its command.
+    by_parts
+        Whether the first part of every line is measured before the second of any.
     """
 
     file: str
@@ -147,6 +154,7 @@ class Bench:
     seeded: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
     peered: Callable[[str], Sequence[BenchLine]] | None = None
+    by_parts: bool = False
 
     @property
     def folder(self) -> Path:
@@ -207,6 +215,7 @@ class Bench:
         parser = command_line(self.folder)
         parser.add_argument("--runs", type=int, default=3, help="of each measurement")
         parser.add_argument("--one", nargs=3, metavar="", help="for a process of its own")
+        parser.add_argument("--parent", type=int, default=os.getppid(), help="which ends with it")
         if self.peered is not None:
             parser.add_argument("--peer", metavar="COMMAND", help="another program to measure too")
         if any(line.long for line in self.lines):
@@ -222,6 +231,7 @@ class Bench:
             print(json.dumps(self.quick(), indent=1))
             return 0
         if given.one:
+            end_with(given.parent)
             print(json.dumps(dict(bench.one(*given.one)), allow_nan=False))
             return 0
         if given.page:
@@ -245,10 +255,12 @@ class Bench:
         here["versions"] |= self.versions()
         head = {"command": command, "format": "spmopt-bench", "version": 1}
         head |= {"suite": self.folder.name, **here, "runs": given.runs}
+        parts = [(line, *each) for line in self.lines for each in enumerate(line.parts)]
+        if self.by_parts:
+            parts.sort(key=lambda each: each[1])
         cases = {
             json.dumps([line.name, label, number]): (line.name, label, str(number))
-            for line in self.lines
-            for label in line.parts
+            for line, _, label in parts
             for number in range(1 if line.long else given.runs)
         }
         folder = None if given.only else given.output
@@ -264,7 +276,9 @@ class Bench:
         else:
             rows = [self.record(line, found[line.name], runs[line.name]) for line in self.lines]
             text = json.dumps({**head, "rows": rows}, indent=1, ensure_ascii=False)
-            (given.output / "rows.json").write_text(f"{text}\n", encoding="utf-8")
+            rows_file = given.output / "rows.json"
+            require_writable(rows_file)
+            write_text(rows_file, f"{text}\n")
             replace_tables(given.output / "README.md", self.page(head, found))
             kept.remove()
         return 70 if any("error" in figures for figures in found.values()) else 0
@@ -291,10 +305,17 @@ class Bench:
 
 
 def launch(file: str, more: Sequence[str], case: tuple[str, str, str]) -> dict[str, Any]:
-    """Measure in a process of its own; a failure is a figure ``error`` with one line."""
+    """Measure in a process of its own; a failure is a figure ``error`` with one line.
+
+    One that is killed, for want of memory for example, is replaced up to twice.
+    """
     report(" ".join(case))
-    words = [sys.executable, file, *more, "--one", *case]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    words = [sys.executable, file, *more, "--parent", str(os.getpid()), "--one", *case]
+    for left in reversed(range(_LIVES)):
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode >= 0 or not left:
+            break
+        report(REPLACED)
     if done.returncode == 0:
         figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return figures

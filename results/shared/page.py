@@ -20,6 +20,7 @@ from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.run import run
 from spmopt.experiments.store import Journal
+from spmopt.io.document import require_writable, write_text
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("spmopt", "numpy", "highspy", "highspy-extras", "ortools")
@@ -89,9 +90,10 @@ def collect(
 
 def replace_tables(page: Path, tables: str) -> None:
     """Put tables between the marks of a page."""
+    require_writable(page)
     text = page.read_text(encoding="utf-8") if page.exists() else f"{BEGIN}{END}\n"
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    page.write_text(before + tables + after, encoding="utf-8")
+    write_text(page, before + tables + after)
 
 
 def environment() -> dict[str, Any]:

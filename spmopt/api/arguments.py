@@ -22,6 +22,7 @@ R = TypeVar("R")
 _ALIASES = {
     "Axis": "str | int | Sequence[str | int]",
     "Setting": "str | int | float | bool",
+    "Reported": "Subject | Story",
     "Subject": "Solution | Sequence[Solution] | SweepTable | HardwareSearch",
 }
 _WORDS = {
@@ -37,6 +38,7 @@ _WORDS = {
     "Machine": ("a machine (spmopt.machine makes one)", "machines"),
     "Instance": ("an instance (spmopt.lower makes one)", "instances"),
     "Solution": ("a solution (spmopt.solve makes one)", "solutions"),
+    "Story": ("a story", "stories"),
     "SweepTable": ("a sweep", "sweeps"),
     "HardwareSearch": ("a hardware search", "hardware searches"),
     "Objective": ("an objective", "objectives"),

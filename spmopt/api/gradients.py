@@ -471,7 +471,7 @@ def _add_rows(
         callbacks.progress(f"{len(table)} of {total} rows; {message}", len(table) / total)
 
     jobs = max(1, min(len(pairs), processors() if jobs is None else jobs))
-    with TaskQueue(jobs) as queue:
+    with TaskQueue(jobs, report=callbacks.note) as queue:
         try:
             for some in run_all([case for _, case in pairs], queue, report):
                 table.add(record(row, pairs[number][0].count) for number, row in some)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spmopt.core.graph import Graph
     from spmopt.core.instance import Instance
     from spmopt.core.machine import Machine
+    from spmopt.core.table import Ints
 
 
 @checked
@@ -91,9 +92,6 @@ def _relisted(
     instance: Instance, name: str, callbacks: Callbacks, graph: Graph | None = None
 ) -> Instance:
     """Return ``instance`` in an order by its name; in pieces too, where its graph is given."""
-    from spmopt.core.order import reordered
-    from spmopt.graph.listing import listing
-    from spmopt.graph.relisting import in_order
     from spmopt.solving.named_orders import LISTED, order_named
 
     if name != LISTED:
@@ -103,6 +101,15 @@ def _relisted(
         if name != LISTED:
             callbacks.note(f"order {name}: that is the list as given")
         return instance
+    return relisted(instance, name, order, graph)
+
+
+def relisted(instance: Instance, name: str, order: Ints, graph: Graph | None = None) -> Instance:
+    """Return ``instance`` in an ``order`` called so; in pieces too, where its graph is given."""
+    from spmopt.core.order import reordered
+    from spmopt.graph.listing import listing
+    from spmopt.graph.relisting import in_order
+
     listed = None
     if graph is not None and instance.listed is not None:
         graph = in_order(graph, instance.lowering, order.tolist())

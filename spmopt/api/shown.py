@@ -133,11 +133,15 @@ class Document:
         return f"<{self.title}>"
 
     def save(self, path: str | Path) -> None:
-        """Write the file; raises :class:`InputError` if that cannot be."""
-        from spmopt.io.document import write_text
+        """Write the file, compressed if its name ends in .gz; raises :class:`InputError`."""
+        from spmopt.io.document import write_packed, write_text
 
-        self.require_name(Path(path))
-        write_text(Path(path), self.text)
+        path = Path(path)
+        self.require_name(path)
+        if path.suffix.lower() == ".gz":
+            write_packed(path, self.text)
+        else:
+            write_text(path, self.text)
 
 
 def show(thing: object) -> None:

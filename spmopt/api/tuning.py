@@ -126,7 +126,7 @@ def tune(
     from spmopt.search.setup import Setup
     from spmopt.search.space import read_space
     from spmopt.search.storage import in_memory, open_storage, sound, storage_errors
-    from spmopt.search.study import Schedules, begin, folder_for
+    from spmopt.search.study import Schedules, begin, folder_for, require_points
     from spmopt.search.trials import trial_records
     from spmopt.search.tune import Effort
     from spmopt.search.tune import tune as run
@@ -174,6 +174,7 @@ def tune(
     where = None if storage is None else str(storage)
     with sound(where):
         begun = begin(kept, name, setup, folder)
+        require_points(begun, setup.space)
         trial_records(begun)  # what is odd in them is said before the search, not in it
     for caution in cautions(setup):
         callbacks.warn(caution)
@@ -183,7 +184,15 @@ def tune(
         guard = storage_errors(where)
     try:
         with guard:
-            run(begun, setup, effort, storage=kept, schedules=schedules, report=callbacks.progress)
+            run(
+                begun,
+                setup,
+                effort,
+                storage=kept,
+                schedules=schedules,
+                report=callbacks.progress,
+                note=callbacks.note,
+            )
     except callbacks.interrupts:
         left = "the same command goes on from here"
     return HardwareSearch(begun, setup, schedules, findings_of(begun, setup), where, left)

@@ -11,6 +11,7 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.searches import HardwareSearch
 from spmopt.api.shown import Document, Drawing
 from spmopt.api.solutions import Solution
+from spmopt.api.stories import Story
 from spmopt.api.sweep_tables import SweepTable
 from spmopt.core.border import exists, is_file
 from spmopt.core.errors import InputError
@@ -33,6 +34,8 @@ TIMINGS = ("steps", "replay")
 
 Subject: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch
 """What can be drawn."""
+Reported: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch | Story
+"""What a page can show."""
 
 
 @checked
@@ -98,13 +101,13 @@ def plot(
 
 
 @checked
-def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
-    """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
+def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
+    """Make a page (HTML) of a schedule, of two of one instance, of a sweep, search or story.
 
     Parameters
     ----------
     subject
-        Solution, two solutions of one instance, sweep or search.
+        Solution, two solutions of one instance, sweep, search, or what :func:`story` returns.
     timing
         When things happen: steps (one after the other, as the makespan counts) or replay (without
         barriers between steps).
@@ -115,7 +118,8 @@ def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QU
     -------
     Document
         One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
-        roofline; curves with bounds as bands; the front of a search with its schedules.
+        roofline; curves with bounds as bands; the front of a search with its schedules; what each
+        decision is worth.
 
     Raises
     ------
@@ -124,10 +128,10 @@ def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QU
     """
     from spmopt.reporting.quantities import si
 
-    solutions = _solutions(subject)
-    if isinstance(subject, SweepTable | HardwareSearch):
+    if isinstance(subject, SweepTable | HardwareSearch | Story):
         about, text, record = subject.page(callbacks)
     else:
+        solutions = _solutions(subject)
         from spmopt.reporting.page import page_of
         from spmopt.reporting.schedule_view.view import headings
 
@@ -152,13 +156,18 @@ def require_page(path: Path) -> None:
 
 
 @checked
-def trace(solution: Solution, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
-    """Make a trace of a schedule, for https://ui.perfetto.dev or chrome://tracing.
+def trace(
+    solution: Solution | Sequence[Solution],
+    *,
+    timing: str = "steps",
+    callbacks: Callbacks = QUIET,
+) -> Document:
+    """Make a trace of a schedule, or of two beside each other, for https://ui.perfetto.dev.
 
     Parameters
     ----------
     solution
-        What :func:`solve` and :func:`read` return.
+        What :func:`solve` and :func:`read` return, or two of these.
     timing
         When things happen: steps (one after the other, as the makespan counts) or replay (without
         barriers between steps).
@@ -168,32 +177,35 @@ def trace(solution: Solution, *, timing: str = "steps", callbacks: Callbacks = Q
     Returns
     -------
     Document
-        JSON in the Trace Event format.
+        JSON in the Trace Event Format, which chrome://tracing reads too: what runs, tensors on
+        chip, addresses, counters. A file whose name ends in .gz is compressed.
 
     Raises
     ------
     InputError
-        There is no schedule.
+        There is no schedule, or there are more than two.
     """
     from spmopt.reporting.quantities import si
+    from spmopt.reporting.schedule_view.view import headings
     from spmopt.reporting.trace import trace_events, trace_text
 
-    (picture,) = laid_out([solution], timing, callbacks)
-    events = trace_events(picture)
-    cycles = picture.times.cycles
-    time_s = cycles / picture.instance.machine.clock_hz
-    name = picture.instance.name
-    return Document(
-        f"{name}, {si(time_s, 's')}, {len(events)} events",
-        trace_text(picture, events),
-        {
-            "instance": name,
-            "timing": timing,
-            "cycles": cycles,
-            "time_s": time_s,
-            "events": len(events),
-        },
-    )
+    solutions = [solution] if isinstance(solution, Solution) else list(solution)
+    if len(solutions) not in (1, 2):
+        raise InputError(f"solution: has {len(solutions)} solutions; give one or two")
+    pictures = laid_out(solutions, timing, callbacks)
+    callbacks.progress("making the trace", None)
+    events = trace_events(pictures)
+    times = [each.times.cycles / each.instance.machine.clock_hz for each in pictures]
+    known = [
+        {"instance": each.instance.name, "cycles": each.times.cycles, "time_s": time}
+        for each, time in zip(pictures, times, strict=True)
+    ]
+    heads = headings(pictures) if len(pictures) > 1 else [pictures[0].instance.name]
+    pairs = zip(heads, times, strict=True)
+    title = "; ".join(f"{head}, {si(time, 's')}" for head, time in pairs)
+    record: dict[str, object] = {**known[0], "timing": timing, "events": len(events)}
+    record |= {"second": known[1]} if len(known) > 1 else {}
+    return Document(f"{title}, {len(events)} events", trace_text(pictures, events), record)
 
 
 @checked

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Any
 
 from spmopt.cli.codes import Code, print_version
 
 __all__ = ["Code", "main"]
+_OBJECTS = 100_000
+"""Objects between two searches for garbage: those of large networks are many, and none is."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with ``arguments`` (default: those of the process); give its exit code."""
-    from spmopt.cli.terminal.interrupt import Interrupted, ignore, leaving
+    from spmopt.cli.terminal.interrupt import Interrupted, leaving
     from spmopt.cli.terminal.streams import replace_closed, spell_out
+    from spmopt.experiments.interrupts import ignore_endings
 
     words = sys.argv[1:] if arguments is None else arguments
+    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     replace_closed()
     spell_out()
     with leaving() as pressed:
         try:
             code = _run(words)
         except BaseException as error:
-            ignore()
+            ignore_endings()
             # A library may have made an error of its own of it.
             is_interrupt = pressed() or isinstance(error, Interrupted)
             code = _left(words, error) if is_interrupt else _explain(error)
     if arguments is None:
-        ignore()
+        ignore_endings()
         _end(code)
     return code
 
@@ -55,7 +60,7 @@ def _left(words: list[str], error: BaseException) -> Code:
     from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.streams import complain
 
-    schedules = words[:1] in (["solve"], ["compare"])
+    schedules = words[:1] in (["solve"], ["compare"], ["story"])
     nothing = "interrupted before any schedule was found" if schedules else "interrupted"
     complain((isinstance(error, Interrupted) and str(error)) or nothing)
     return Code.INTERRUPTED

@@ -15,6 +15,7 @@ from spmopt.core.errors import InputError
 
 MODULES = {
     **dict.fromkeys(("solve", "compare", "verify", "analyze", "explain", "instance"), "schedule"),
+    "story": "story",
     "run": "run",
     "emit": "emit",
     **dict.fromkeys(("trace", "plot", "report", "export"), "views"),

@@ -29,7 +29,7 @@ _MAIN = (
     "objectives "
     "time_limit tolerance trials sampler workers jobs storage study top per step picture x y "
     "timing format capacity minimize fit configurations gemm order replacement cores only kernels "
-    "data "
+    "data reorder "
     "output"
 )
 """Options that ``--help`` shows; ``--help-all`` shows the others too."""
@@ -40,6 +40,7 @@ _FLAGS = {
     "schedulers": ("--schedulers", "--scheduler", "-s"),
     "output": ("--output", "-o"),
     "prune": ("--prune/--no-prune",),
+    "reorder": ("--reorder/--no-reorder",),
     "fold": ("--fold/--no-fold",),
 }
 _METAVARS = {

@@ -68,9 +68,11 @@ def solve(
     if output is not None:
         require_output(output)
     with scheduled(call, network, _solving(call, backend)) as (solution, stopped):
-        emit(solution, json)
-        if output is not None:
-            solution.save(output)
+        try:
+            emit(solution, json)
+        finally:  # where nobody reads what is printed, as after a hang-up, it is kept all the same
+            if output is not None:
+                solution.save(output)
         return exit_code([solution.result], stopped())
 
 
@@ -110,10 +112,12 @@ def compare(
         return call(scheduling.compare, instance, names, pieces=pieces, callbacks=callbacks)
 
     with scheduled(call, network, run) as (found, stopped):
-        emit(found, json)
-        if output is not None:
-            for name, solution in found.files():
-                solution.save(output / f"{name}.json")
+        try:
+            emit(found, json)
+        finally:
+            if output is not None:
+                for name, solution in found.files():
+                    solution.save(output / f"{name}.json")
         return exit_code(found.results, stopped())
 
 
@@ -263,7 +267,8 @@ def scheduled(
         live = Live()
         callbacks = display.enter_context(watching(live))
         instance = build(call, network, callbacks)
-        aim = objective_named(first_of(call.values["objective"]), instance.machine)
+        wanted = first_of(call.values.get("objective", "time"))
+        aim = objective_named(wanted, instance.machine)
         live.show = lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)

@@ -11,6 +11,7 @@ from spmopt.api import searches, sweep_tables, verifying, views
 from spmopt.cli.binding import Call, command
 from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output, require_output
 from spmopt.cli.schedule import BUILT, build
+from spmopt.core.border import is_file
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import SQLITE
 
@@ -39,20 +40,31 @@ _FRONT: dict[str, Any] = {"Front of a search": searches.read_search}
 
 @command(SCHEDULES, Options=views.trace)
 def trace(
+    *,
     call: Call,
     schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
+    other: Annotated[
+        Path | None,
+        Argument(metavar="SCHEDULE2", help="Another, to stand beside it.", show_default=False),
+    ] = None,
     output: Output,
     json: Json = False,
 ) -> None:
-    """Write a schedule as a trace, for https://ui.perfetto.dev or chrome://tracing."""
+    """Write a schedule, or two, as a trace for https://ui.perfetto.dev.
+
+    chrome://tracing reads it too. What runs and moves when, tensors on chip with their addresses
+    and why they came and went, counters. A file whose name ends in .gz is compressed.
+    """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
 
-    _require_output(call, output, [schedule])
+    files = [each for each in (schedule, other) if each is not None]
+    _require_output(call, output, files)
     with watching() as callbacks:
-        _require_result(schedule)
-        solution = verifying.unverified(schedule, callbacks)
-        found = call(views.trace, solution, callbacks=callbacks)
+        for path in files:
+            _require_result(path)
+        solutions = [verifying.unverified(path, callbacks) for path in files]
+        found = call(views.trace, solutions, callbacks=callbacks)
         callbacks.progress(f"writing {output}", None)
         found.save(output)
     emit_file(found, output, json)
@@ -189,6 +201,8 @@ def _require_result(path: Path) -> None:
 
 
 def _is_database(path: Path) -> bool:
+    if not is_file(path):  # a pipe would be waited for
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(SQLITE)) == SQLITE

@@ -113,10 +113,10 @@ class Instance:
         return f"<Instance {self.name}: {counts}, on {self.machine.name}>"
 
     def _check_references(self, index: int, operation: Operation) -> None:
-        count = len(self.tensors)
-        if any(not 0 <= tensor < count for tensor in (*operation.reads, *operation.writes)):
+        count, used, before = len(self.tensors), operation.tensors, operation.predecessors
+        if used and not (min(used) >= 0 and max(used) < count):
             raise InputError(f"operation {operation.name}: no such tensor (there are {count})")
-        if any(not 0 <= before < index for before in operation.predecessors):
+        if before and not (min(before) >= 0 and max(before) < index):
             raise InputError(
                 f"operation {operation.name}: a predecessor is not an earlier operation; "
                 "list operations in an order that respects predecessors"

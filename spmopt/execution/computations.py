@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.pieces.listing import Listing, Pieces, whole
-from spmopt.core.pieces.segments import Cover
+from spmopt.core.pieces.segments import Cover, ListedOperation, PieceModes
 from spmopt.core.table import Ints
 from spmopt.execution.comparison import plain_order
 from spmopt.execution.executor import Kernel, Trace, execute_plainly
@@ -21,6 +23,7 @@ from spmopt.execution.hashing import hash_kernel, random_contents
 from spmopt.execution.memory import Bytes
 from spmopt.execution.values import DATA
 from spmopt.graph.listing import listing
+from spmopt.graph.lower import Lowering
 from spmopt.graph.relisting import in_order
 
 TOLERANCE, _NARROW_TOLERANCE = 1e-3, 0.05
@@ -51,7 +54,7 @@ class Computation:
     contents: Sequence[Bytes | None]
     expected: Trace
     words: str
-    dtypes: Sequence[np.dtype[Any]] | None = None
+    dtypes: Sequence[np.dtype[Any] | None] | None = None
     tolerance: float = 0.0
 
 
@@ -111,7 +114,7 @@ def by_graph(
         kernel = GraphKernel(listing, cover, data)
         contents = kernel.contents(seed)
         expected = Trace(contents=kernel.cut(expected.contents))
-        narrow = any(each.itemsize < 4 and each.kind not in "iub" for each in kernel.dtypes)
+        narrow = any(each.itemsize < 4 and each.kind not in "iub" for each in kernel.dtypes if each)
         wide = _NARROW_TOLERANCE if narrow else TOLERANCE
         tolerance = 0.0 if data == "integer" else wide
     _require_same(kernel.instance, instance)
@@ -145,15 +148,44 @@ def listing_for(instance: Instance, graph: Graph | None, pieces: Pieces | None) 
     if pieces is not None:
         return pieces.listing if pieces.listing.graph is not None else None
     if graph is None:
-        found = None if instance.listed is None else instance.listed(instance.machine)
-        return found if isinstance(found, Listing) else None
-    found = listing(graph, instance.machine, lowering=instance.lowering)
+        made_by = instance.listed
+        if isinstance(made_by, partial) and isinstance(made_by.args[0], Graph):
+            return _listed(made_by.args[0], instance.machine, instance.lowering)
+        return None
+    found = _listed(graph, instance.machine, instance.lowering)
     place = {operation.name: at for at, operation in enumerate(found.operations)}
     order = [place.get(operation.name, -1) for operation in instance.operations]
     if order != list(range(len(order))) and sorted(order) == list(range(len(place))):
         graph = in_order(graph, instance.lowering, order)  # another order than the network's
-        found = listing(graph, instance.machine, lowering=instance.lowering)
+        found = _listed(graph, instance.machine, instance.lowering)
     return found
+
+
+def _listed(graph: Graph, machine: Machine, lowering: str) -> Listing:
+    """Return the listing of a graph, with whole operations alone if none can be cut."""
+    try:
+        return listing(graph, machine, lowering=lowering)
+    except InputError:
+        low = Lowering(graph, machine, lowering)  # has its say where the graph cannot be lowered
+    operations = tuple(
+        ListedOperation(
+            name=each.name,
+            reads=each.reads,
+            writes=each.writes,
+            modes={1: PieceModes(each.modes[0], each.modes[0])},
+            kind=each.kind,
+        )
+        for each in low.instance().operations
+    )
+    return Listing(
+        name=graph.name,
+        machine=machine,
+        tensors=low.tensors,
+        operations=operations,
+        batch=1,
+        lowering=low.name,
+        graph=low.graph,
+    )
 
 
 def _require_same(made: Instance, given: Instance) -> None:

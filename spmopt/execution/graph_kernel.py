@@ -21,20 +21,28 @@ from spmopt.core.pieces.listing import Listing, whole
 from spmopt.core.pieces.segments import Cover, Origin
 from spmopt.execution.kernels import Call, kernel_of
 from spmopt.execution.kernels.call import Array, NodeKernel
+from spmopt.execution.kernels.folded import plain_operands, scaled
+from spmopt.execution.kernels.reductions import COMBINED
 from spmopt.execution.kernels.training import UPDATES
+from spmopt.execution.lineage import Lineage
 from spmopt.execution.memory import Bytes
 from spmopt.execution.part_layout import PartLayout
-from spmopt.execution.values import initial_values, is_view, seen, wrapped
+from spmopt.execution.values import WRAP, dtype_of, initial_values, is_view, seen, wrapped
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering
 
 UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
 """What kernels raise of attributes and operands that they do not know."""
+_LONGEST = 200
+"""Letters of what such an error says."""
 _STATISTICS = "BatchNormalizationStatistics"
 _GONE = np.empty(0, np.uint8)
-_EXACT = (_STATISTICS,)
+EXACT = (_STATISTICS,)
 """Operators whose results are shares of means: not wrapped, for they are not whole."""
-_BY_PLACE = ("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining")
+_BY_PLACE = (
+    *("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining"),
+    *("MaxPoolIndices", "MaxPoolIndicesGradient", "MaxPoolIndexGradient"),
+)
 """Operators that treat an element by where it stands: computed whole, of which a piece is cut."""
 
 
@@ -56,9 +64,9 @@ class Task:
     old
         The outputs that have old contents.
     input_axes, output_axes
-        Along which a piece's share is cut; None where the kernel takes or makes all.
-    share_axes
-        Along which a piece's share is cut of what the kernel has made.
+        Along which a piece's share is cut; None where it has all.
+    by_place
+        The kernel takes and makes all: of its results the share is cut.
     """
 
     node: Node
@@ -69,12 +77,7 @@ class Task:
     old: frozenset[int]
     input_axes: tuple[int | None, ...]
     output_axes: tuple[int | None, ...]
-    share_axes: tuple[int | None, ...]
-
-    @property
-    def exact(self) -> bool:
-        """Whether whole numbers are not wrapped."""
-        return self.node.operator in _EXACT
+    by_place: bool
 
     def share(self, array: Array, axis: int | None) -> Array:
         """Return its share of a whole array along an axis."""
@@ -115,18 +118,37 @@ class GraphKernel:
         self.instance, self._origins = listing.instance(cover or whole(listing))
         self._nodes = [_renamed(node, low) for node in low.nodes]
         self._kernels = _kernels(self._nodes)
+        self._origins_of = list(map(Lineage(self.graph).of, self._nodes))
         self.views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
         self.layout = PartLayout(low, listing, cover or whole(listing))
+        self._require_whole_classes()
 
     @cached_property
     def _cuts(self) -> list[NodeCut | None]:
         axes = LinkedAxes(self.graph)
         return [axes.cut(node, axes.batch) for node in self._low.nodes]
 
+    def _require_whole_classes(self) -> None:
+        """Refuse pieces of the gradient that training begins at, a softmax, along its classes."""
+        for origin in self._origins:
+            node = self._nodes[origin.operation]
+            cut = self._cuts[origin.operation] if origin.pieces > 1 else None
+            rank = len(self.graph.values[node.outputs[0]].shape)
+            if node.operator == "LossGradient" and cut and cut.outputs[0] == rank - 1:
+                raise InputError(
+                    f"kernels: LossGradient ({node.name}) is cut along its classes; use kernels "
+                    "hash, or pieces of the batch"
+                )
+
     @property
-    def dtypes(self) -> list[np.dtype[Any]]:
-        """Types of the elements of the instance's tensors."""
+    def dtypes(self) -> list[np.dtype[Any] | None]:
+        """Types of the elements of the instance's tensors; None of what is packed."""
         return self.layout.dtypes
+
+    @property
+    def roots(self) -> Sequence[int]:
+        """Values that the tensors of whole operations are."""
+        return self.layout.roots
 
     def contents(self, seed: int) -> list[Bytes | None]:
         """Return bytes of each of the instance's tensors at the start, None of those not there."""
@@ -154,7 +176,6 @@ class GraphKernel:
         old = {v for v, t in zip(node.outputs, used.outputs, strict=True) if t in there}
         added = frozenset() if node.operator in UPDATES else frozenset(old)
         uncut = (None,) * len(node.inputs)
-        axes = cut.outputs if cut else (None,) * len(node.outputs)
         return Task(
             node=node,
             inputs=tuple(used.inputs),
@@ -163,15 +184,18 @@ class GraphKernel:
             operands=tuple(at for at, v in enumerate(node.inputs) if v not in added),
             old=added,
             input_axes=cut.inputs if cut and not by_place else uncut,
-            output_axes=axes,
-            share_axes=axes if by_place else (None,) * len(axes),
+            output_axes=cut.outputs if cut else (None,) * len(node.outputs),
+            by_place=by_place,
         )
 
     def __call__(self, index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
         """Compute an operation of the instance."""
         operation, task = self.instance.operations[index], self.task(index)
         given = self.layout.joined(dict(zip(operation.reads, operands, strict=True)))
-        call = self.call(task, [self._operand(task, at, given) for at in task.operands])
+        inputs, scales = plain_operands(
+            task.node.operator, [self._operand(task, at, given) for at in task.operands]
+        )
+        call = self.call(task, inputs)
         results = _computed(self._kernels[task.origin.operation], call, task.node)
         made = {}
         for place, result in enumerate(results):
@@ -179,8 +203,10 @@ class GraphKernel:
             before = None
             if task.node.outputs[place] in task.old:
                 before = self._widened(task.share(given[tensor], axis))
-            found = task.share(result, task.share_axes[place])
-            made[tensor] = self._result(task, call, found, before), axis
+            found = scaled(task.node.operator, result, scales)
+            if task.by_place:
+                found = task.share(found, axis)
+            made[tensor] = self._result(call, place, found, before), axis
         return [
             self.layout.part(tensor, *made[self.layout.tensor_of(tensor)], task.origin)
             for tensor in operation.writes
@@ -192,27 +218,39 @@ class GraphKernel:
 
     def call(self, task: Task, inputs: Sequence[Array]) -> Call:
         """Return what the kernel of a task is given."""
-        shapes = [self.graph.values[v].shape for v in task.node.outputs]
-        pieces = task.origin.pieces
+        values, node, pieces = self.graph.values, task.node, task.origin.pieces
+        line = self._origins_of[task.origin.operation]
+        shapes = [values[v].shape for v in node.outputs]
+        axes = (None,) * len(shapes) if task.by_place else task.output_axes
         return Call(
-            operator=task.node.operator,
-            attributes=task.node.attributes,
+            operator=node.operator,
+            attributes=node.attributes,
             inputs=inputs,
             shapes=tuple(
                 shape
                 if axis is None
                 else (*shape[:axis], shape[axis] // pieces, *shape[axis + 1 :])
-                for shape, axis in zip(shapes, task.output_axes, strict=True)
+                for shape, axis in zip(shapes, axes, strict=True)
             ),
             pieces=pieces,
             whole_numbers=self.whole_numbers,
+            name=node.name,
+            dtypes=tuple(dtype_of(values[v]) for v in node.outputs),
+            whole=tuple(values[v].shape for v in node.inputs),
+            of=line.of,
+            given=line.given,
+            above=line.above,
         )
 
-    def _result(self, task: Task, call: Call, result: Array, before: Array | None) -> Array:
+    def _result(self, call: Call, place: int, result: Array, before: Array | None) -> Array:
         """Add what a piece or a reader before has left there, and wrap whole numbers."""
         found = np.asarray(result)
-        if self.whole_numbers and found.dtype.kind == "f" and not task.exact:
-            return wrapped(found, call.inputs, before, scale=wrapping_scale(call))
+        combine = COMBINED.get(call.operator)
+        if combine is not None:
+            return found if before is None else combine(before, found)
+        if self.whole_numbers and found.dtype.kind == "f" and call.operator not in EXACT:
+            found = wrapped(found, call.inputs, before, scale=wrapping_scale(call))
+            return np.mod(found, 2 * WRAP) if call.dtypes[place].kind == "u" else found
         return found if before is None else before + found
 
     def _widened(self, array: Array) -> Array:
@@ -268,6 +306,7 @@ def _computed(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
             return kernel(call)
     except UNFIT as error:
         why = " ".join(str(error).split()) or type(error).__name__
+        why = why.split(". ")[0][:_LONGEST]
         raise InputError(
             f"kernels: {node.operator} ({node.name}) cannot be computed so: {why}; use kernels hash"
         ) from error

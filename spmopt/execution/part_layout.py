@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from spmopt.core.pieces.parts import Parts
 from spmopt.core.pieces.segments import Cover, Origin
 from spmopt.execution.kernels.call import Array
 from spmopt.execution.memory import POISON, Bytes
-from spmopt.execution.values import dtype_of, is_view
+from spmopt.execution.values import array_of, bytes_of, dtype_of, is_view
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.lower import Lowering
 from spmopt.graph.rows import RowAxes
@@ -32,8 +31,9 @@ class PartLayout:
     ----------
     roots
         Of each whole tensor, the value that others are views of.
-    dtypes
-        Of each part.
+    dtypes, whole_dtypes
+        Of the elements of each part and whole tensor; None of what is packed, less than a byte
+        each.
     """
 
     def __init__(self, low: Lowering, listing: Listing, cover: Cover) -> None:
@@ -46,8 +46,10 @@ class PartLayout:
         self._shapes = [values[root].shape for root in self.roots]
         self._laid = list(self._shapes)  # as those of its views that show its parts see it
         self._batch: list[int | None] = [None] * count
-        whole = [dtype_of(values[root]) for root in self.roots]
-        self._whole_dtypes = whole
+        self._values = [values[root] for root in self.roots]
+        self.whole_dtypes = [
+            dtype_of(value) if value.type.bits >= 8 else None for value in self._values
+        ]
         self._owner, self._places = list[int](), list[_Place]()
         views_of = self._views(low) if max(parts.count) > 1 or any(parts.rows) else {}
         for tensor in range(count):
@@ -55,7 +57,7 @@ class PartLayout:
                 self._owner.append(tensor)
                 self._places.append(place)
         self._first = parts.first
-        self.dtypes = [whole[tensor] for tensor in self._owner]
+        self.dtypes = [self.whole_dtypes[tensor] for tensor in self._owner]
 
     def _views(self, low: Lowering) -> dict[int, list[_View]]:
         """Return of each tensor how values that have its elements in their order see it."""
@@ -111,7 +113,8 @@ class PartLayout:
 
     def array(self, tensor: int, content: Bytes) -> Array:
         """Return all of a tensor as an array."""
-        return _typed(content, self._whole_dtypes[tensor]).reshape(self._shapes[tensor])
+        shape = self._shapes[tensor]
+        return array_of(content, self._values[tensor], prod(shape)).reshape(shape)
 
     def cut(self, arrays: Sequence[Array | None]) -> list[Bytes | None]:
         """Return the bytes of all parts; None of tensors that are not there."""
@@ -119,22 +122,24 @@ class PartLayout:
         for tensor, place in zip(self._owner, self._places, strict=True):
             array = arrays[tensor]
             laid = None if array is None else array.reshape(self._laid[tensor])
-            found.append(None if laid is None else _bytes(laid[place]))
+            value = self._values[tensor]
+            found.append(None if laid is None else bytes_of(laid[place], value))
         return found
 
     def joined(self, parts: Mapping[int, Bytes]) -> dict[int, Array]:
         """Return arrays of whole tensors, poison where no part is given."""
         found: dict[int, Array] = {}
         for part, content in parts.items():
-            tensor, dtype = self._owner[part], self.dtypes[part]
+            tensor = self._owner[part]
+            value = self._values[tensor]
             if self._first[tensor + 1] - self._first[tensor] == 1:
                 found[tensor] = self.array(tensor, content)
                 continue
             if tensor not in found:
-                size = prod(self._shapes[tensor]) * dtype.itemsize
+                size = value.size_bytes
                 found[tensor] = self.array(tensor, np.full(size, POISON, np.uint8))
             there = found[tensor].reshape(self._laid[tensor])[self._places[part]]
-            there[...] = _typed(content, dtype).reshape(there.shape)
+            there[...] = array_of(content, value, there.size).reshape(there.shape)
         return found
 
     def place(self, part: int) -> tuple[tuple[int, ...], tuple[slice, ...]]:
@@ -157,12 +162,4 @@ class PartLayout:
     def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
         """Return a part of a result that is whole, or a piece's share along an axis."""
         shape, place = self.share(part, axis, origin)
-        return _bytes(result.reshape(shape).astype(self.dtypes[part])[place])
-
-
-def _typed(content: Bytes, dtype: np.dtype[Any]) -> Array:
-    return np.ascontiguousarray(content).view(dtype)
-
-
-def _bytes(array: Array) -> Bytes:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return bytes_of(result.reshape(shape)[place], self._values[self._owner[part]])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import TensorKind
 from spmopt.execution.kernels.call import Array
+from spmopt.execution.memory import Bytes
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import integer, integers
 from spmopt.graph.operators.spec import Style
 
 DATA = ("integer", "normal")
 """Contents at the start."""
-_WRAP, FACTOR = 8, 61
+WRAP, FACTOR = 8, 61
 """With integer data results are wrapped to whole numbers from -8 to 7. They are multiplied before:
 by an odd number, which loses nothing of whole ones, and by which probabilities count too."""
 _TYPES = {
@@ -29,8 +31,13 @@ _TYPES = {
         for sign in ("", "u")
     },
 }
-_NARROW = {"bf16": "bfloat16", "fp8_e4m3": "float8_e4m3fn", "fp8_e5m2": "float8_e5m2"}
+_NARROW = {
+    **{"bf16": "bfloat16", "fp8_e4m3": "float8_e4m3fn", "fp8_e5m2": "float8_e5m2"},
+    **{"fp8_e8m0": "float8_e8m0fnu", "fp4_e2m1": "float4_e2m1fn"},
+}
 """Types of the package that ONNX brings along."""
+_SHORT = {"int4": "i1", "int2": "i1", "uint4": "u1", "uint2": "u1"}
+"""Integers of less than a byte, one a byte while something computes with them."""
 
 
 def dtype_of(value: Value) -> np.dtype[Any]:
@@ -42,8 +49,8 @@ def dtype_of(value: Value) -> np.dtype[Any]:
         numpy has none like it.
     """
     name = value.element_type
-    if name in _TYPES:
-        return np.dtype(_TYPES[name])
+    if name in _TYPES or name in _SHORT:
+        return np.dtype({**_TYPES, **_SHORT}[name])
     try:
         import ml_dtypes
 
@@ -54,6 +61,51 @@ def dtype_of(value: Value) -> np.dtype[Any]:
             f"tensor {value.name}: numbers of type {name} cannot be computed with here; use "
             "--kernels hash"
         ) from None
+
+
+def array_of(content: Bytes, value: Value, elements: int) -> Array:
+    """Return bytes as elements of the type of a value; what is packed comes apart."""
+    bits, dtype = value.type.bits, dtype_of(value)
+    if bits >= 8:
+        return np.ascontiguousarray(content).view(dtype)
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes = ((content[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:elements]
+    if value.type.kind is ElementKind.FLOAT:
+        return codes.view(dtype)
+    if dtype.kind == "i":
+        return (codes.astype(np.int8) ^ (1 << bits - 1)) - np.int8(1 << bits - 1)
+    return codes
+
+
+def bytes_of(array: Array, value: Value) -> Bytes:
+    """Return elements, of any type of numbers, as bytes of the type of a value."""
+    bits = value.type.bits
+    found = np.ascontiguousarray(converted(array, value)).reshape(-1).view(np.uint8)
+    if bits >= 8:
+        return found
+    count = 8 // bits
+    padded = np.zeros((-(-found.size // count), count), np.uint8)
+    padded.reshape(-1)[: found.size] = found & ((1 << bits) - 1)
+    shifted = padded << np.arange(0, 8, bits, dtype=np.uint8)
+    packed: Bytes = np.bitwise_or.reduce(shifted, axis=1)
+    return packed
+
+
+def converted(array: Array, value: Value) -> Array:
+    """Return numbers in the type of a value: rounded to integers, the nearest that it has.
+
+    What is no number has the same bits, whatever instruction has made it.
+    """
+    dtype, bits = dtype_of(value), value.type.bits
+    if array.dtype.kind == "f" and dtype.kind not in "iub":
+        return np.where(np.isnan(array), array.dtype.type(np.nan), array).astype(dtype)
+    if dtype.kind not in "iu" or (array.dtype.kind in "iub" and bits >= 8):
+        return array.astype(dtype)
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind == "i" else (0, 2**bits - 1)
+    if bits > 53:  # what floating point has of them
+        low, high = -(2**53) * (low < 0), 2**53
+    found = np.nan_to_num(array.astype(np.float64))
+    return np.rint(np.clip(found, low, high)).astype(dtype)
 
 
 def initial_values(graph: Graph, data: str, seed: int) -> dict[int, Array]:
@@ -76,10 +128,19 @@ def initial_values(graph: Graph, data: str, seed: int) -> dict[int, Array]:
     }
 
 
+_RANGES = {
+    **dict.fromkeys(("int8", "int16", "int4"), (-2, 3)),
+    **dict.fromkeys(("uint8", "uint16", "uint4"), (0, 4)),
+    "int2": (-2, 2),
+}
+"""Of integers that are numbers, and no indices."""
+
+
 def _contents(value: Value, data: str, limit: int | None, chosen: np.random.Generator) -> Array:
     dtype = dtype_of(value)
     if limit is not None or value.type.kind is not ElementKind.FLOAT:
-        return chosen.integers(0, limit or 2, value.shape).astype(dtype)
+        low, high = _RANGES.get(value.element_type, (0, 2)) if limit is None else (0, limit)
+        return chosen.integers(low, high, value.shape).astype(dtype)
     if data == "integer":
         found = chosen.integers(-2, 3, value.shape).astype(np.float32)
     else:
@@ -108,14 +169,29 @@ def _limits(graph: Graph) -> dict[int, int]:
 
 def _choice(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int, int] | None:
     """Return which operand is an index, and of how many."""
+    if node.operator in _CHOOSE:
+        place, axis = _CHOOSE[node.operator]
+        found = shapes[0][integer(node.attributes, "axis", axis)]
+        return (place, found) if place < len(shapes) else None
     match node.operator:
-        case "Gather":
-            return 1, shapes[0][integer(node.attributes, "axis", 0)]
-        case "LossGradient" | "CrossEntropy" | "NegativeLogLikelihood":
-            return 1, shapes[0][integer(node.attributes, "axis", -1)]
         case "RoiAlign":
             return 2, shapes[0][0]
+        case "GatherND" | "ScatterND":
+            return 1, min(shapes[0][: shapes[1][-1]], default=1)
+        case "ReverseSequence":
+            return 1, shapes[0][integer(node.attributes, "time_axis", 0)]
+        case "MaxUnpool":
+            return 1, prod(shapes[0])
     return None
+
+
+_CHOOSE: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("Gather", "GatherElements"), (1, 0)),
+    **dict.fromkeys(("ScatterElements", "Scatter", "Overwrite"), (1, 0)),
+    **dict.fromkeys(("CrossEntropy", "NegativeLogLikelihood", "LossGradient"), (1, -1)),
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "NllLoss"), (1, 1)),
+}
+"""Operators with the place of their indices, and the axis that these choose along by default."""
 
 
 def is_view(node: Node) -> bool:
@@ -148,5 +224,5 @@ def wrapped(
     wrong = ~np.isfinite(found)
     if wrong.any() and all(np.isfinite(each).all() for each in operands if each.dtype.kind == "f"):
         found[wrong] = 0
-    found = np.round(found * (FACTOR * scale)) + (_WRAP if before is None else _WRAP + before)
-    return np.mod(found, 2 * _WRAP) - _WRAP
+    found = np.round(found * (FACTOR * scale)) + (WRAP if before is None else WRAP + before)
+    return np.mod(found, 2 * WRAP) - WRAP

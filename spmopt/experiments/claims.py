@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
-from spmopt.experiments.locks import lock, own_name
+from spmopt.core.processes import file_name
+from spmopt.io.locks import append, lock, remove_dead
+
+_CLAIMS = ".claims"
 
 
 class Claims:
@@ -26,32 +30,33 @@ class Claims:
 
     def __init__(self, store: Path, report: Callable[[str], None]) -> None:
         self._store, self._report = store, report
-        self._path = store.with_name(f".{store.name}.{own_name()}.claims")
-        self._file: BinaryIO | None = None
+        self._path = store.with_name(f".{store.name}.{file_name()}{_CLAIMS}")
+        self._file: IO[Any] | None = None
 
     def of_others(self) -> dict[Any, str]:
         """Give the cases that live processes are at, and who; drop those of dead ones."""
         found: dict[Any, str] = {}
-        for path in sorted(self._store.parent.glob(f".{self._store.name}.*.claims")):
-            if path != self._path:
-                owner = path.name.removeprefix(f".{self._store.name}.").removesuffix(".claims")
-                found |= dict.fromkeys(self._keys(path, owner), owner)
+        begin = f".{self._store.name}."
+        for name in sorted(os.listdir(self._store.parent)):
+            if name.startswith(begin) and name.endswith(_CLAIMS) and name != self._path.name:
+                owner = name.removeprefix(begin).removesuffix(_CLAIMS)
+                found |= dict.fromkeys(self._keys(self._path.with_name(name), owner), owner)
         return found
 
     def add(self, keys: Iterable[Any]) -> None:
         """Note that this process is at some cases."""
         if self._file is None:
-            self._file = self._path.open("w+b")
+            self._file = self._path.open("w+b", buffering=0)
             lock(self._file)
-        self._file.write("".join(json.dumps(key) + "\n" for key in keys).encode())
-        self._file.flush()
+        append(self._file, "".join(json.dumps(key) + "\n" for key in keys).encode())
 
     def close(self) -> None:
-        """Give up all cases."""
+        """Give up all cases; remove what dead processes have left."""
         if self._file is not None:
             self._path.unlink(missing_ok=True)
             self._file.close()
             self._file = None
+        remove_dead(self._store.parent, f".{self._store.name}.", _CLAIMS)
 
     def _keys(self, path: Path, owner: str) -> list[Any]:
         with suppress(FileNotFoundError), path.open("r+b") as file:
@@ -59,7 +64,8 @@ class Claims:
             if not lock(file, wait=False):
                 return [_key(json.loads(line)) for line in lines]
             path.unlink()
-            self._report(f"process {owner} has ended; its cases go to whoever is next")
+            process = owner.rpartition("-")[0]
+            self._report(f"process {process} has ended; its cases go to whoever is next")
         return []
 
 

@@ -5,18 +5,26 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib import import_module
 from threading import Thread
+from time import sleep
 from typing import Any
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.interrupts import undisturbed
 
 _CONNECT_S = 10
+_FOLLOW_S = 0.2
+REPLACED = "a process died and was replaced; what it ran is run again"
+Note = Callable[[str], None]
+
+
+def _unheard(message: str) -> None:
+    del message
 
 
 def processors() -> int:
@@ -40,10 +48,13 @@ class Inline(Executor):
 
 
 class Processes(Executor):
-    """Processes of this machine; those that die are replaced, what they ran is to be run again."""
+    """Processes of this machine; those that die are replaced, what they ran is to be run again.
 
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
+    ``note`` is told of it, once for all that were lost with one.
+    """
+
+    def __init__(self, workers: int, note: Note = _unheard) -> None:
+        self._workers, self._note = workers, note
         self._pool = self._started()
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -51,6 +62,7 @@ class Processes(Executor):
         try:
             return self._pool.submit(fn, *args, **kwargs)
         except BrokenProcessPool:
+            self._note(REPLACED)
             self._pool.shutdown(wait=False)
             self._pool = self._started()
             return self._pool.submit(fn, *args, **kwargs)
@@ -70,7 +82,10 @@ class Processes(Executor):
 
 @contextmanager
 def open_executor(
-    workers: int, address: str | None = None, wait_for_workers: int = 0
+    workers: int,
+    address: str | None = None,
+    wait_for_workers: int = 0,
+    note: Note = _unheard,
 ) -> Iterator[tuple[Executor, int]]:
     """Give an executor, and how many tasks it works on at a time.
 
@@ -84,6 +99,8 @@ def open_executor(
         Of the scheduler of a Dask cluster, in place of processes.
     wait_for_workers
         Of the cluster, before anything begins.
+    note
+        Told of processes that died and were replaced.
 
     Raises
     ------
@@ -94,7 +111,7 @@ def open_executor(
         with _cluster(address, wait_for_workers) as found_there:
             yield found_there
         return
-    found: Executor = Processes(workers) if workers else Inline()
+    found: Executor = Processes(workers, note) if workers else Inline()
     try:
         yield found, workers or 1
     except BaseException:
@@ -136,10 +153,23 @@ def _begin_worker() -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     parent = multiprocessing.parent_process()
+    if parent is not None:
+        _end_after(parent.join)
 
+
+def end_with(parent: int) -> None:
+    """End this process when its parent does, however."""
+
+    def wait() -> None:
+        while os.getppid() == parent:
+            sleep(_FOLLOW_S)
+
+    _end_after(wait)
+
+
+def _end_after(wait: Callable[[], object]) -> None:
     def follow() -> None:
-        if parent is not None:
-            parent.join()
+        wait()
         os._exit(1)
 
     Thread(target=follow, daemon=True).start()

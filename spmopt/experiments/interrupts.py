@@ -6,23 +6,32 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
+from time import monotonic
 from types import FrameType
 from typing import Any
 
+_ONE_S = 1.0
 _ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _Handler = Callable[[int, FrameType | None], Any] | int | None
 
 
 @contextmanager
 def endings_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does; those that are ignored, as by nohup, stay so."""
+    """Let SIGTERM and SIGHUP do what Ctrl-C does; those that are ignored, as by nohup, stay so.
+
+    Several at once are one: shells and systems send both, or one again, to whom it has reached.
+    """
+    last_s = -_ONE_S
 
     def forward(number: int, frame: FrameType | None) -> None:
-        del number
+        nonlocal last_s
+        before_s, last_s = last_s, monotonic()
+        if last_s < before_s + _ONE_S:
+            return
         handle = signal.getsignal(signal.SIGINT)
         if callable(handle):
-            handle(signal.SIGINT, frame)
-        elif handle is not signal.SIG_IGN:
+            handle(number, frame)
+        else:  # shells let what they run in the background ignore Ctrl-C, but not these
             raise KeyboardInterrupt
 
     own = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
@@ -30,10 +39,17 @@ def endings_as_interrupt() -> Iterator[None]:
         yield
 
 
+def ignore_endings() -> None:
+    """Let neither Ctrl-C nor what acts as it have any effect: the program is about to end."""
+    if current_thread() is main_thread():
+        for number in (signal.SIGINT, *_ENDINGS):
+            signal.signal(number, signal.SIG_IGN)
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Take no second Ctrl-C while processes end, which is soon: it would leave some of them."""
-    with handled([signal.SIGINT], signal.SIG_IGN):
+    with handled([signal.SIGINT], lambda number, frame: None):
         yield
 
 
@@ -46,6 +62,8 @@ def unbroken() -> Iterator[None]:
         yield
     if waiting and callable(before):
         before(*waiting[0])
+    elif any(number in _ENDINGS for number, _ in waiting):
+        raise KeyboardInterrupt
 
 
 @contextmanager

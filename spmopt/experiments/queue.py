@@ -74,7 +74,7 @@ class TaskQueue:
     def __enter__(self) -> TaskQueue:
         self._stack.enter_context(endings_as_interrupt())
         if self._executor is None and (self._address is not None or self._jobs > 1):
-            found = open_executor(self._jobs, self._address, self._wanted)
+            found = open_executor(self._jobs, self._address, self._wanted, self._report)
             self._executor, self._jobs = self._stack.enter_context(found)
         return self
 
@@ -151,5 +151,4 @@ class TaskQueue:
                 f"a process died {_LIVES} times at the same case, perhaps for want of memory; use "
                 "fewer processes, or leave the case out"
             )
-        self._report("a process died and was replaced; what it ran is run again")
         heappush(self._queue, replace(lost, lives=lost.lives - 1))

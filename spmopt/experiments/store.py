@@ -12,14 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 from spmopt.core.border import cell, exists, is_file, plain, read_text
 from spmopt.core.errors import InputError
 from spmopt.experiments.claims import Claims
-from spmopt.experiments.locks import locked
 from spmopt.experiments.rows import Columns, Row, Texts
 from spmopt.io.document import require_writable, write_text
+from spmopt.io.locks import append, is_current, locked
 
 T = TypeVar("T")
 Key = TypeVar("Key", str, Texts)
@@ -52,7 +52,8 @@ class Store(ABC, Generic[Key, Item]):
         self.path = path
         self._start = start
         self._items: dict[Key, Item] = {}
-        self._read_up_to, self._file_number = 0, -1
+        self._read_up_to = 0
+        self._known: IO[Any] | None = None
         self._claims: Claims | None = None
         if path is not None:
             require_writable(path)
@@ -78,7 +79,7 @@ class Store(ABC, Generic[Key, Item]):
         """
         wanted = list(keys)
 
-        def take(file: BinaryIO | None) -> bool:
+        def take(file: IO[Any] | None) -> bool:
             missing = [key for key in wanted if key not in self._items]
             if file is not None and self._claims is not None and missing:
                 if not self._claims.of_others().keys().isdisjoint(missing):
@@ -91,15 +92,18 @@ class Store(ABC, Generic[Key, Item]):
     def close(self, order: Sequence[Key] | None = None) -> None:
         """Leave the file; with ``order``, the keys of the whole run, sort it first."""
 
-        def finish(file: BinaryIO | None) -> None:
+        def finish(file: IO[Any] | None) -> None:
             if order is not None:
                 self._items = {key: self._items[key] for key in order if key in self._items}
                 if self.path is not None:
                     write_text(self.path, self._start + self._encoded(self._items))
-            if file is not None and self._claims is not None:
+            if self._claims is not None:
                 self._claims.close()
 
         self._locked(finish)
+        if self._known is not None:
+            self._known.close()
+            self._known = None
 
     @abstractmethod
     def _encoded(self, items: Mapping[Key, Item]) -> str:
@@ -114,18 +118,17 @@ class Store(ABC, Generic[Key, Item]):
         """Say why a file with that first line is not of this run."""
 
     def _add(self, items: Mapping[Key, Item]) -> None:
-        def write(file: BinaryIO | None) -> None:
+        def write(file: IO[Any] | None) -> None:
             new = {key: item for key, item in items.items() if key not in self._items}
             if file is not None and new:
-                file.write(self._encoded(new).encode())
-                file.flush()
+                append(file, self._encoded(new).encode())
                 self._read_up_to = file.tell()
             self._items |= new
 
         if items:
             self._locked(write)
 
-    def _locked(self, act: Callable[[BinaryIO | None], T]) -> T:
+    def _locked(self, act: Callable[[IO[Any] | None], T]) -> T:
         """Let ``act`` see the file as all have left it, and nobody else meanwhile."""
         if self.path is None:
             return act(None)
@@ -136,12 +139,14 @@ class Store(ABC, Generic[Key, Item]):
         except (OSError, UnicodeDecodeError) as error:
             raise _unreadable(self.path, "read or written", error) from None
 
-    def _read(self, path: Path, file: BinaryIO) -> None:
+    def _read(self, path: Path, file: IO[Any]) -> None:
         """Take up what others have added; a line that a kill has cut off is removed."""
-        number = path.stat().st_ino
-        if number != self._file_number:  # never read, or written anew by another
+        if self._known is None or not is_current(self._known, path):
+            # Never read, or written anew by another. While it is open, no other has its number.
+            if self._known is not None:
+                self._known.close()
+            self._known = path.open("rb")
             self._read_up_to = self._begun(path, file)
-            self._file_number = number
         file.seek(self._read_up_to)
         added = file.read()
         whole = added[: added.rfind(b"\n") + 1]
@@ -158,7 +163,7 @@ class Store(ABC, Generic[Key, Item]):
             ) from None
         self._read_up_to += len(whole)
 
-    def _begun(self, path: Path, file: BinaryIO) -> int:
+    def _begun(self, path: Path, file: IO[Any]) -> int:
         """Begin a file that is new, or cut off in its beginning; give the length of that.
 
         Raises :class:`InputError` where the file is of another run.
@@ -172,8 +177,7 @@ class Store(ABC, Generic[Key, Item]):
                 why = self._difference(file.readline().decode())
                 raise InputError(f"{path}: {why}; name another file, or remove it")
             file.truncate(0)
-            file.write(start)
-            file.flush()
+            append(file, start)
         return len(start)
 
 

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from spmopt.core.border import read_text
+from spmopt.core.border import cell, plain, read_text
 from spmopt.core.errors import InputError
 from spmopt.core.placement import Buffer, Gap
 from spmopt.io.document import write_text
@@ -87,7 +87,7 @@ def write_buffers(
 def format_buffers(buffers: Sequence[Buffer], offsets_bytes: Sequence[int] | None = None) -> str:
     """Return the text of a file: columns that say nothing are left out, times are half-open."""
     columns: dict[str, list[object]] = {
-        "id": [buffer.name for buffer in buffers],
+        "id": [cell(buffer.name) for buffer in buffers],
         "lower": [buffer.lower for buffer in buffers],
         "upper": [buffer.upper for buffer in buffers],
         "size": [buffer.size_bytes for buffer in buffers],
@@ -174,7 +174,7 @@ def _require_commas(header: str, where: str) -> None:
 def _buffer(fields: Mapping[str, str], inclusive: bool) -> Buffer:
     hint = _given(fields, "hint")
     return Buffer(
-        name=fields["id"],
+        name=plain(fields["id"]),
         lower=_integer(fields, "lower"),
         upper=_integer(fields, "upper") + inclusive,
         size_bytes=_integer(fields, "size"),

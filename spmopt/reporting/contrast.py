@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from spmopt.analysis.steps import Reals, sums
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints, Table
-from spmopt.reporting.analysis import as_lists
-from spmopt.reporting.headings import spoken
-from spmopt.reporting.plain import Json, column, plain, table
-from spmopt.reporting.results import PART, Figure
+from spmopt.reporting.phases import layer_groups
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.residencies import Residencies
 from spmopt.reporting.schedule_view.times import expand
-from spmopt.reporting.schedule_view.view import conditions, names
 
 _ADVICE = "name two schedules of one instance"
 
@@ -112,9 +105,11 @@ def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
     return (line.tensor[row] * line.steps + operation) * line.steps + following, row
 
 
-_TITLES = {"after": "kept after"}
-_NOISY = "seconds"
-_OF_OBJECTIVE = ("objective", "bound", "gap")
+def next_groups(found: KeptOtherwise, picture: ScheduleView) -> tuple[list[str], Ints]:
+    """Return groups of layers, and (rows,) that of the use that ends each interval."""
+    layers = picture.analysis.steps.layers
+    names, group = layer_groups(layers.names)
+    return names, group[layers.layer[found.to_step]]
 
 
 def kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
@@ -147,151 +142,3 @@ def kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
         rows, page=rows.page + first - rows.tensor_page, pages=last - first, start=start, stop=stop
     )
     return cut.take(meets)
-
-
-def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
-    """Return figures of both, ``a`` the first and ``b`` the second, and tables of differences.
-
-    Rows come by their difference, largest first; ``gaps`` are :class:`KeptOtherwise`, ``only`` what
-    each keeps more, as rectangles. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is
-    no number, of parts, of what is of two objectives, and of the scheduler's seconds, which differ
-    from run to run.
-
-    Raises
-    ------
-    InputError
-        The pictures are of different instances, or in different times.
-    """
-    require_comparable(first, second)
-    found = gaps(first, second)
-    return {
-        "names": list(names([first, second])),
-        "subtitle": conditions([first, second]),
-        "figures": _figures(first, second),
-        "gaps": plain(found),
-        "only": [_only(first, second), _only(second, first)],
-        "tables": _tables(first, second, found),
-    }
-
-
-def _figures(first: ScheduleView, second: ScheduleView) -> list[Json]:
-    others = {figure.key: figure for figure in second.figures}
-    pairs = [(a, others[a.key]) for a in first.figures if a.key in others]
-    goals = [spoken(each.result.objective) for each in (first, second)]
-    found: list[Json] = []
-    for a, b in pairs:
-        apart = a.key in _OF_OBJECTIVE and goals[0] != goals[1]
-        texts = [a.text, b.text]
-        if apart and a.key != "objective":
-            texts = [f"{text} (of {goal})" for text, goal in zip(texts, goals, strict=True)]
-        found.append(
-            {
-                "key": a.key,
-                "label": a.label,
-                "unit": a.unit if a.unit == b.unit else "",
-                "a": a.value,
-                "b": b.value,
-                "text_a": texts[0],
-                "text_b": texts[1],
-                "change": None if apart else _change(a, b),
-            }
-        )
-    return found
-
-
-def _change(a: Figure, b: Figure) -> float | None:
-    if not a.value or b.value is None or a.unit == PART or a.key == _NOISY:
-        return None
-    return b.value / a.value - 1
-
-
-def _only(picture: ScheduleView, other: ScheduleView) -> Json:
-    found = kept_more(picture, other)
-    names = ("tensor", "start", "stop", "page", "pages")
-    return {name: getattr(found, name).tolist() for name in names}
-
-
-def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> Json:
-    """Return tables by what they are of; rows of the first are ``found``."""
-    names = [operation.name for operation in first.instance.operations]
-    runs = [names[operation] for operation in first.view.timeline.order.tolist()]
-    kept = {
-        **_named(first, found.tensor),
-        "after": [runs[at] for at in found.from_step.tolist()],
-        "until": [runs[at] for at in found.to_step.tolist()],
-        "kept_a_bytes": found.kept_a,
-        "kept_b_bytes": found.kept_b,
-        "b_less_a_bytes": found.bytes_saved,
-    }
-    caption = "What one keeps between two uses and the other does not"
-    layers = first.analysis.layers
-    return {
-        "kept between uses": _table(caption, "kept.csv", kept, "B"),
-        "layers": _times("layer", layers.names, layers.layer[_order(first)], (first, second)),
-        "operations": _times("operation", names, np.arange(len(names)), (first, second)),
-        "tensors": _tensors(first, second),
-    }
-
-
-def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) -> Json:
-    """Return a table of texts, and of figures in ``unit`` unless their name says otherwise."""
-    heads, values = [], as_lists(columns).values()
-    for name, cells in columns.items():
-        own = None if not isinstance(cells, np.ndarray) else "B·s" if "byte_s" in name else unit
-        is_signed, side = name.startswith("b_less_a"), re.fullmatch(r"(\w+)_([ab])_\w+", name)
-        title = f"{side[1]} in {side[2].upper()}" if side else _TITLES.get(name, "")
-        heads.append(column(name, own, "B - A" if is_signed else title, isSigned=is_signed))
-    return table(caption, file, heads, list(zip(*values, strict=True)))
-
-
-def _named(picture: ScheduleView, tensors: Ints) -> dict[str, object]:
-    """Return names and kinds of tensors."""
-    found = [picture.instance.tensors[tensor] for tensor in tensors.tolist()]
-    kinds = [tensor.kind.replace("_", " ") for tensor in found]
-    return {"tensor": [tensor.name for tensor in found], "kind": kinds}
-
-
-def _tensors(first: ScheduleView, second: ScheduleView) -> Json:
-    (traffic_a, kept_a), (traffic_b, kept_b) = _moved(first), _moved(second)
-    order = np.lexsort((-abs(kept_b - kept_a), -abs(traffic_b - traffic_a)))
-    order = order[(traffic_a != traffic_b)[order] | (kept_a != kept_b)[order]]
-    sides = {
-        "traffic_a_bytes": traffic_a,
-        "traffic_b_bytes": traffic_b,
-        "b_less_a_bytes": traffic_b - traffic_a,
-        "kept_a_byte_s": kept_a,
-        "kept_b_byte_s": kept_b,
-    }
-    columns = _named(first, order) | {name: side[order] for name, side in sides.items()}
-    return _table("Traffic and residency of tensors", "tensors.csv", columns, "B")
-
-
-def _moved(picture: ScheduleView) -> tuple[Ints, Reals]:
-    """Return (m,) bytes over the DRAM boundary, and byte-seconds on chip, of each tensor."""
-    tensors, residency = picture.analysis.by_tensor(), picture.view.schedule.residency
-    edge = np.append(picture.times.start, picture.times.cycles) / picture.instance.machine.clock_hz
-    held = residency.size_bytes * (edge[residency.end] - edge[residency.begin])
-    kept = sums(held, residency.tensor, len(picture.instance.tensors))
-    return tensors["dram_in_bytes"] + tensors["dram_out_bytes"], kept
-
-
-def _times(
-    what: str, names: Sequence[str], group: Ints, pictures: tuple[ScheduleView, ScheduleView]
-) -> Json:
-    """Return time and stall of operations, by groups of them; largest differences first."""
-    clock, sides = pictures[0].instance.machine.clock_hz, {}
-    for mark, each in zip("ab", pictures, strict=True):
-        for name, cycles in (("time", each.times.duration), ("stall", each.stall)):
-            spent = cycles[_order(each)] / clock
-            sides[f"{name}_{mark}_s"] = sums(spent, group, len(names))
-    sides["b_less_a_s"] = sides["time_b_s"] - sides["time_a_s"]
-    order = np.argsort(-abs(sides["b_less_a_s"]), kind="stable")
-    columns: dict[str, object] = {what: [names[k] for k in order]}
-    for name in ("time_a_s", "time_b_s", "b_less_a_s", "stall_a_s", "stall_b_s"):
-        columns[name] = sides[name][order]
-    return _table(f"Where the time goes, by {what}s", f"{what}s.csv", columns, "s")
-
-
-def _order(picture: ScheduleView) -> Ints:
-    """Return (n,) the step of each operation."""
-    return np.argsort(picture.view.timeline.order)

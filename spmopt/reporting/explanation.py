@@ -156,7 +156,7 @@ def explanation_parts(
             pieces = "" if len(shown) == len(steps) else ", the longest of each operation's pieces"
             what = f"{len(shown)} of {count} steps"
             yield f"Largest stalls: {what}, {part} of all stall{pieces}"
-        rows = [row for step in steps for row in _stall_rows(found, step, in_full)]
+        rows = [row for step in steps for row in stall_rows(found, step, in_full)]
         left = [name for name in _STALLS if name not in ("stall", "size")]
         yield Grid(columns=_STALLS, rows=rows, left=left, words=_FOLDED, dispensable=_FEWER)
         if any(row[_BLOCKED] == Obstacle.AVOIDABLE.words for row in rows):
@@ -194,6 +194,44 @@ def prices_parts(machine: Machine, prices: ShadowPrices | None) -> Iterator[Part
         yield "SPM speed, energy and leakage are held at those of the present SPM."
     elif any(bank.technology for bank in machine.banks):
         yield "Ports, energy and leakage of banks are held at those of the present ones."
+
+
+def stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each transfer and what is in its way, the largest first.
+
+    Step, operation, stall, transfer, tensor, size, obstacle and what it is in detail; unless
+    ``in_full`` little is left out.
+    """
+    clock, transfers, figures = (
+        found.instance.machine.clock_hz,
+        found.transfers(step),
+        found.figures,
+    )
+    shown = transfers if in_full else transfers[:_NAMED]
+    least = 0 if in_full else _NEGLIGIBLE * figures.stall_cycles[step]
+    more = len(found.pieces(step)) - 1
+    operation = found.operation(step)
+    alike = f" and {more} pieces more" if more > 0 and not in_full else ""
+    where = (str(step), f"{operation}{alike}")
+    for of in shown:
+        passes = f" x {of.passes}" if of.passes > 1 else ""
+        for kind in sorted(Obstacle, key=lambda kind: -of.by_obstacle[kind]):
+            if of.by_obstacle[kind] > least:
+                stall = si(of.by_obstacle[kind] / clock, "s", fill=True)
+                size = si(of.size_bytes, "B") + passes
+                detail = _detail(found, of, kind)
+                yield *where, stall, of.cause.words, of.name, size, kind.words, detail
+    port = int(figures.stalls.by_cause[Cause.PORT, step])
+    if port > least:
+        name, stall = Cause.PORT.words, si(port / clock, "s", fill=True)
+        cycles = figures.port_cycles[step]
+        busy = si(int(cycles.max()) / clock, "s")
+        yield *where, stall, name, "", "", name, f"port of bank {cycles.argmax()} busy for {busy}"
+    others = transfers[len(shown) :]
+    cycles = sum(of.stall_cycles for of in others)
+    if cycles > _NEGLIGIBLE * figures.stall_cycles[step]:
+        rest = si(cycles / clock, "s", fill=True)
+        yield *where, rest, f"{len(others)} more", "", "", "", ""
 
 
 def _stall_record(found: Explanation, step: int) -> Record:
@@ -249,40 +287,6 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
         causes = {cause.words: int(found.by_cause[cause]) for cause in Cause}
         yield "waits for", shares_text(causes, stall)
         yield "blocked by", shares_text(_by_obstacle(found), stall)
-
-
-def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each transfer and what is in its way, the largest first."""
-    clock, transfers, figures = (
-        found.instance.machine.clock_hz,
-        found.transfers(step),
-        found.figures,
-    )
-    shown = transfers if in_full else transfers[:_NAMED]
-    least = 0 if in_full else _NEGLIGIBLE * figures.stall_cycles[step]
-    more = len(found.pieces(step)) - 1
-    operation = found.operation(step)
-    alike = f" and {more} pieces more" if more > 0 and not in_full else ""
-    where = (str(step), f"{operation}{alike}")
-    for of in shown:
-        passes = f" x {of.passes}" if of.passes > 1 else ""
-        for kind in sorted(Obstacle, key=lambda kind: -of.by_obstacle[kind]):
-            if of.by_obstacle[kind] > least:
-                stall = si(of.by_obstacle[kind] / clock, "s", fill=True)
-                size = si(of.size_bytes, "B") + passes
-                detail = _detail(found, of, kind)
-                yield *where, stall, of.cause.words, of.name, size, kind.words, detail
-    port = int(figures.stalls.by_cause[Cause.PORT, step])
-    if port > least:
-        name, stall = Cause.PORT.words, si(port / clock, "s", fill=True)
-        cycles = figures.port_cycles[step]
-        busy = si(int(cycles.max()) / clock, "s")
-        yield *where, stall, name, "", "", name, f"port of bank {cycles.argmax()} busy for {busy}"
-    others = transfers[len(shown) :]
-    cycles = sum(of.stall_cycles for of in others)
-    if cycles > _NEGLIGIBLE * figures.stall_cycles[step]:
-        rest = si(cycles / clock, "s", fill=True)
-        yield *where, rest, f"{len(others)} more", "", "", "", ""
 
 
 def _detail(found: Explanation, of: Transfer, kind: Obstacle) -> str:

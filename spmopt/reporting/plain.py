@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from importlib.resources import files
 
 import numpy as np
 
@@ -13,10 +15,19 @@ _ENDS = {
     **{"B/s": "_bytes_per_s", "FLOP/s": "_flop_per_s"},
 }
 """How names of columns end, by unit."""
+_PARTS = tomllib.loads(files(__package__).joinpath("heads.toml").read_text(encoding="utf-8"))
+_PLAIN = (str, int, bool, type(None))
+HEADS: Mapping[str, str] = {name: text for part in _PARTS.values() for name, text in part.items()}
+"""What columns mean, by name."""
 
 
 def plain(value: object) -> object:
     """Return plain data: fields of a record by name, numbers of Python; None where not finite."""
+    # Most of what there is is plain, and pages have millions.
+    return value if type(value) in _PLAIN else _made_plain(value)
+
+
+def _made_plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         is_plain = value.dtype != object and np.isfinite(value).all()
         return value.tolist() if is_plain else [plain(each) for each in value.tolist()]
@@ -34,10 +45,12 @@ def plain(value: object) -> object:
 def column(name: str, unit: str | None = "", title: str = "", **how: object) -> Json:
     """Return the head of a column of a table in a page; ``unit`` None: a column of text.
 
-    Without a ``title`` it is called by its name, less the unit that the values bear.
+    Without a ``title`` it is called by its name, less the unit that the values bear; without
+    ``help`` among ``how`` :data:`HEADS` says what it means.
     """
     title = title or name.removesuffix(_ENDS.get(unit or "", "")).replace("_", " ")
-    return {"name": name, "title": title, "numeric": unit is not None, "unit": unit or "", **how}
+    about = {"help": HEADS.get(name, "")} | how
+    return {"name": name, "title": title, "numeric": unit is not None, "unit": unit or "", **about}
 
 
 def table(

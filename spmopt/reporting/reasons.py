@@ -11,7 +11,8 @@ from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import Reals, sums
 from spmopt.core.table import Ints
 from spmopt.metrics import in_unit
-from spmopt.reporting.contrast import KeptOtherwise, gaps, require_comparable
+from spmopt.reporting.contrast import KeptOtherwise, gaps, next_groups, require_comparable
+from spmopt.reporting.phases import FORWARD, PHASES, UPDATE, layer_groups, phases
 from spmopt.reporting.quantities import percent, share, si
 from spmopt.reporting.schedule_view import ScheduleView
 
@@ -19,6 +20,8 @@ _SAME = 1e-4
 """Of a figure: what differs by less is called the same."""
 _FEW = 0.05
 """Of a difference: a part that is less is not named."""
+_LARGE = 0.1
+"""Of what one keeps: where no kind in a group of layers is so much, groups are not told apart."""
 _NAMED = 3
 """Tensors, kinds and causes that are named at most."""
 
@@ -65,20 +68,23 @@ def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
 
 
 def _where(first: ScheduleView, second: ScheduleView) -> str:
-    """Say in which operations the time is saved, by kind and pass."""
+    """Say in which operations the time is saved: by kind and phase, and by layers."""
     order, clock = _order(first), first.instance.machine.clock_hz
     saved = (first.times.duration[order] - second.times.duration[_order(second)]) / clock
     if abs(saved.sum()) <= _SAME * first.times.cycles / clock:
         return ""
-    layers = first.analysis.steps.layers
-    product, backward = layers.product[order], layers.backward[order]
-    names = ["point-wise operations", "matrix products"]
-    kinds = sums(saved, product.astype(np.int64), 2)
-    if backward.any():
-        names = [f"{name} of the {way} pass" for name in names for way in ("forward", "backward")]
-        kinds = sums(saved, 2 * product + backward, 4)
-    names = [f"in {name}" for name in names]
-    return f"B spends {_parts(names, kinds, 's')}."
+    layers, phase = first.analysis.steps.layers, phases(first.analysis)[order]
+    kind = np.where(phase == UPDATE, 2, layers.product[order])
+    names = ["point-wise operations", "matrix products", "updates of weights"]
+    if (phase != FORWARD).any():
+        names = [*(f"{name} of the {way} pass" for name in names[:2] for way in PHASES[:2])]
+        names.append("updates of weights")
+        kind = np.where(phase == UPDATE, 4, 2 * kind + phase)
+    groups, group = layer_groups(layers.names)
+    by_group = sums(saved, group[layers.layer[order]], len(groups))
+    where = f"; by layers: {_parts([f'in {g}' for g in groups], by_group, 's')}"
+    parts = _parts([f"in {name}" for name in names], sums(saved, kind, len(names)), "s")
+    return f"B spends {parts}{where * (len(groups) > 1)}."
 
 
 def _waits(first: ScheduleView, second: ScheduleView) -> str:
@@ -130,36 +136,48 @@ def _traffic(first: ScheduleView, second: ScheduleView) -> str:
 def _kept(first: ScheduleView, second: ScheduleView) -> str:
     """Name what one keeps between two uses and the other does not, and what the channel saves."""
     found = gaps(first, second)
-    said = [
-        f"{name} keeps {_amount(found, sign, first)} between two uses that {other} does not: "
-        f"{_largest(found, sign, first)}"
-        for name, other, sign in (("B", "A", 1), ("A", "B", -1))
-        if (sign * found.bytes_saved > 0).any()
-    ]
+    rate = first.instance.machine.dram_bytes_per_s
+    said = []
+    for name, other, sign, most in (("B", "A", 1, _NAMED), ("A", "B", -1, 2)):
+        saved = np.maximum(sign * found.bytes_saved, 0).astype(float)
+        if saved.any():
+            size = float(saved.sum())
+            said.append(
+                f"{name} keeps {si(size, 'B')} between two uses that {other} does not, which saves "
+                f"{si(size / rate, 's')} of the DRAM channel: "
+                f"{_largest(found, saved, first, most)}"
+            )
     return f"{'; '.join(said)}." if said else ""
 
 
-def _amount(found: KeptOtherwise, sign: int, picture: ScheduleView) -> str:
-    size = int(np.maximum(sign * found.bytes_saved, 0).sum())
-    rate = picture.instance.machine.dram_bytes_per_s
-    return f"{si(size, 'B')} ({si(size / rate, 's')} of the channel to bring in again)"
+def _largest(found: KeptOtherwise, saved: Reals, picture: ScheduleView, most: int) -> str:
+    """Name kinds of tensors by the layers that use them next, each with its largest tensor."""
+    kinds, kind = _kinds(picture)
+    groups, group = next_groups(found, picture)
+    time = saved / picture.instance.machine.dram_bytes_per_s
+    both = group * len(kinds) + kind[found.tensor]
+    amount = sums(time, both, len(groups) * len(kinds))
+    if amount.max() < _LARGE * time.sum():  # spread over many layers
+        groups, both = [""], kind[found.tensor]
+        amount = sums(time, both, len(kinds))
+    order = np.argsort(-amount, kind="stable").tolist()[:most]
+    named = [each for each in order if amount[each] > _FEW * time.sum()] or order[:1]
+    said = [
+        f"{si(float(amount[each]), 's')} by {kinds[each % len(kinds)]}"
+        f"{f' for {group}' if (group := groups[each // len(kinds)]) else ''} "
+        f"({_first(found, time * (both == each), picture)})"
+        for each in named
+    ]
+    rest = float(time.sum() - amount[named].sum())
+    return ", ".join([*said, *([f"{si(rest, 's')} by others"] if rest > _FEW * time.sum() else [])])
 
 
-def _largest(found: KeptOtherwise, sign: int, picture: ScheduleView) -> str:
-    """Name kinds of tensors and their largest, by layers that use them next."""
-    saved = np.maximum(sign * found.bytes_saved, 0).astype(float)
-    kinds, group = _kinds(picture)
-    by_kind = sums(saved, group[found.tensor], len(kinds))
-    said = []
-    for kind in np.argsort(-by_kind, kind="stable")[:_NAMED].tolist():
-        if by_kind[kind] <= _FEW * saved.sum():
-            continue
-        rows = np.flatnonzero((group[found.tensor] == kind) & (saved > 0))
-        names = {picture.view.name(int(found.tensor[row])): saved[row] for row in rows[::-1]}
-        largest = max(names, key=lambda name: names[name])
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        said.append(f"{si(by_kind[kind], 'B')} of {kinds[kind]} ({largest}{more})")
-    return ", ".join(said)
+def _first(found: KeptOtherwise, time: Reals, picture: ScheduleView) -> str:
+    """Name the tensor that saves most, and say how many more there are."""
+    by_tensor = sums(time, found.tensor, len(picture.instance.tensors))
+    more, largest = int(np.count_nonzero(by_tensor)) - 1, int(by_tensor.argmax())
+    own = f"{picture.view.name(largest)} {si(float(by_tensor[largest]), 's')}"
+    return f"{own}, {more} more" if more else own
 
 
 def _room(first: ScheduleView, second: ScheduleView) -> str:

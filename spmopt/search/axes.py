@@ -240,6 +240,8 @@ def _value(key: str, given: object, what: str) -> Setting:
             return float(given)
         except ValueError:
             raise InputError(f"{what} = {given!r}: must be a number") from None
+        except OverflowError:
+            raise InputError(f"{what}: a number that is too large; write a smaller one") from None
     if isinstance(given, float):
         raise InputError(f"{what} = {given!r}: write a whole number, or a quantity in quotes")
     text = given if isinstance(given, int) else given.replace(",", " ")

@@ -1,28 +1,28 @@
-"""Journals of Optuna: whether a file is one, and where it is damaged."""
+"""Journals of Optuna: whether a file is one, where it is damaged, and who adds to it."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
-from time import sleep
-from typing import Any
+from typing import IO, Any
 
 from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
+from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+from optuna.storages.journal._file import get_lock_file
 
-from spmopt.core.border import is_file
+from spmopt.core.border import exists, is_file, is_folder, reason
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import SQLITE
+from spmopt.core.processes import has_ended, own_name
+from spmopt.io.locks import append, lock
 
 JOURNAL = "journal:"
 _FIRST = 1 << 16
 """Bytes that the first entry of a journal, the name of a study, fits in."""
-
-
-_HALF_WRITTEN_S = 0.5
-"""After so long a line without an end is not being written, but cut off."""
+_BEGIN = b'{"op_code"'
 
 
 def open_journal(url: str) -> JournalStorage:
@@ -31,13 +31,15 @@ def open_journal(url: str) -> JournalStorage:
     Raises
     ------
     InputError
-        The file is of SQLite, does not begin as Optuna's journals do, or cannot be read; or an
-        entry of it is damaged.
+        The file is no regular one, is of SQLite, does not begin as Optuna's journals do, or cannot
+        be read; or an entry of it is damaged.
     """
     path = Path(url.removeprefix(JOURNAL))
     if is_file(path):
         _require_journal(path, url)
-    backend = _Counting(str(path))
+    elif exists(path) and not is_folder(path):  # a pipe would be waited for
+        raise InputError(f"--storage {url}: is no regular file; name one")
+    backend = _Journal(path, url)
     try:
         return JournalStorage(backend)
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
@@ -47,12 +49,16 @@ def open_journal(url: str) -> JournalStorage:
         ) from None
 
 
-class _Counting(JournalFileBackend):
-    """Knows the line that is read: Optuna applies each before it asks for the next."""
+class _Journal(JournalFileBackend):
+    """Knows the line that is read, as Optuna applies each before it asks for the next.
 
-    def __init__(self, file_path: str) -> None:
-        super().__init__(file_path)
-        self.line = 0
+    A line that a kill or a full disk has cut off is removed before the next one is added; nobody
+    has read it. Who holds the lock is named in it, so that one of a dead process is nobody's.
+    """
+
+    def __init__(self, path: Path, url: str) -> None:
+        self._path, self._url, self.line = path, url, 0
+        super().__init__(str(path), _Lock(path))
 
     def read_logs(self, log_number_from: int) -> Generator[dict[str, Any], None, None]:
         """Do as Optuna's own, and count lines."""
@@ -60,6 +66,65 @@ class _Counting(JournalFileBackend):
         for entry in super().read_logs(log_number_from):
             yield entry
             self.line += 1
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Add whole lines or nothing; raises :class:`InputError` where they cannot be written."""
+        lines = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
+        try:
+            with get_lock_file(self._lock), self._path.open("r+b", buffering=0) as file:
+                file.truncate(_whole(file))
+                append(file, lines.encode())
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise InputError(
+                f"--storage {self._url}: cannot be written ({reason(error)})"
+            ) from None
+
+
+class _Lock(JournalFileSymlinkLock):
+    """Optuna's lock, a link, which says whose it is: that of a dead process is removed at once.
+
+    By one at a time: who looks for the link has a lock of the system on the journal.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self._path, self._link = path, Path(self._lock_file)
+        self._file: IO[Any] | None = None
+
+    def acquire(self) -> bool:
+        """Wait until nobody else has it."""
+        self._lock_target_file = own_name()
+        self._file = self._path.open("r+b")
+        try:
+            lock(self._file)
+            with suppress(OSError):
+                owner = str(self._link.readlink())
+                if has_ended(owner) or owner == own_name():  # which an interrupt kept from its end
+                    self._link.unlink()
+            return super().acquire()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def release(self) -> None:
+        """Let the next one have it."""
+        try:
+            super().release()
+        finally:
+            if self._file is not None:
+                self._file.close()
+
+
+def _whole(file: IO[Any]) -> int:
+    """Return where the last whole line of a file ends."""
+    end = file.seek(0, os.SEEK_END)
+    size, tail = end, b""
+    while size and b"\n" not in tail:
+        begin = max(0, size - _FIRST)
+        file.seek(begin)
+        tail, size = file.read(size - begin), begin
+    return size + tail.rfind(b"\n") + 1
 
 
 def _require_journal(path: Path, url: str) -> None:
@@ -70,24 +135,9 @@ def _require_journal(path: Path, url: str) -> None:
         raise InputError(f"--storage {url}: cannot be read ({error.strerror})") from None
     if first.startswith(SQLITE):
         raise InputError(f"--storage {url}: is a SQLite file; leave {JOURNAL} out")
-    if first and not _is_entry(first):
+    begun = _BEGIN.startswith(first) or first.startswith(_BEGIN)
+    if not (_is_entry(first) if first.endswith(b"\n") else begun):
         raise InputError(f"--storage {url}: is no journal of Optuna; name another file")
-    if _is_cut_off(path):
-        sleep(_HALF_WRITTEN_S)
-        if _is_cut_off(path):
-            raise InputError(
-                f"--storage {url}: its last line is cut off; remove that line, and the search "
-                "goes on with what is before it"
-            )
-
-
-def _is_cut_off(path: Path) -> bool:
-    """Return whether the last line has no end: what is added then would be lost with it."""
-    with path.open("rb") as stream:
-        if not stream.seek(0, os.SEEK_END):
-            return False
-        stream.seek(-1, os.SEEK_END)
-        return stream.read(1) != b"\n"
 
 
 def _is_entry(line: bytes) -> bool:

@@ -102,9 +102,10 @@ class Seeded(BaseSampler):
         self._inner = self._made(0)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Take a new sampler."""
+        """Take a new sampler; a trial that has its point is none of those that it lists."""
         self._inner = self._made(trial.number)
-        self._inner.before_trial(study, trial)
+        if not trial.params:
+            self._inner.before_trial(study, trial)
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial

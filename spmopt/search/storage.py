@@ -1,18 +1,14 @@
-"""Where studies are kept: a SQLite file, any database, or a journal; and trials that were lost.
+"""Where studies are kept: a SQLite file, any database, or a journal; and whose trials run.
 
-A trial is *lost* when its process has ended without telling: on this machine that is seen at
-once, elsewhere, in a database, once its heartbeat stops. It is failed, and put back to be run
-again.
+That a process has ended is seen at once on its own machine, from elsewhere, in a database, once
+its heartbeat stops.
 """
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from copy import copy
 from pathlib import Path
 from threading import Event, Thread
 from time import sleep
@@ -25,20 +21,21 @@ from optuna.exceptions import OptunaError
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from spmopt.core.border import is_file, is_folder, shortened, without_password
 from spmopt.core.errors import InputError
+from spmopt.core.processes import has_ended, number_here, own_name
 from spmopt.search.journal import JOURNAL, open_journal
 
 _BY_CONTENTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What Optuna, SQLAlchemy and readers raise of values that nobody foresaw."""
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
-_BEAT_S, _GRACE_S = 10, 60
+_BEAT_S, GRACE_S = 10, 60
+_HEARD = "SELECT trial_id FROM trial_heartbeats"
 _TRIES, _WAIT_S = 6, 0.5
-_RETRIES = 3
 _SQLITE_WAIT_S = 60
 _EXTRA = "postgresql"
 """The database whose driver the program names among its extras."""
@@ -46,7 +43,7 @@ _LONGEST = 200
 """Characters of what a database says."""
 
 
-def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) -> BaseStorage:
+def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = GRACE_S) -> BaseStorage:
     """Open ``journal:FILE``, a database by its URL, or a SQLite file.
 
     Parameters
@@ -80,7 +77,6 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
                 engine_kwargs={"connect_args": {"timeout": _SQLITE_WAIT_S}} if is_sqlite else None,
                 heartbeat_interval=beat_s,
                 grace_period=grace_s,
-                heartbeat_stale_trial_callback=_again,
             )
         )
     if path_of is not None:
@@ -118,31 +114,14 @@ def sqlite_file(url: str) -> Path | None:
     return Path(name[1]) if name and name[1] != ":memory:" else None
 
 
-def put_back(study: Study, number: int) -> None:
-    """Fail a running trial, and let the same point be run again."""
-    failed = study.tell(number, state=TrialState.FAIL, skip_if_finished=True)
-    if failed.state is TrialState.FAIL:
-        _again(study, failed)
-
-
-def recover(study: Study) -> int:
-    """Put back the trials that were lost; return how many."""
-    lost = [trial for trial in _running(study) if is_lost(trial)]
-    for trial in lost:
-        put_back(study, trial.number)
-    with catch_warnings():
-        simplefilter("ignore")
-        optuna.storages.fail_stale_trials(study)
-    return len(lost)
-
-
 def own_trials(study: Study) -> list[FrozenTrial]:
     """List the running trials of this process."""
     own = own_name()
-    return [trial for trial in _running(study) if trial.user_attrs.get(PROCESS) == own]
+    return [trial for trial in running(study) if trial.user_attrs.get(PROCESS) == own]
 
 
-def _running(study: Study) -> list[FrozenTrial]:
+def running(study: Study) -> list[FrozenTrial]:
+    """List the trials under way."""
     return study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
 
 
@@ -152,6 +131,16 @@ def beat(storage: BaseStorage, study: Study, number: int) -> None:
         study_id = storage.get_study_id_from_name(study.study_name)
         trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, number)
         storage.record_heartbeat(trial_id)
+
+
+def unheard(storage: RDBStorage, study: Study) -> list[FrozenTrial]:
+    """List the running trials that have never given a sign of life."""
+    trials = running(study)
+    if not trials:
+        return []
+    with storage.engine.connect() as connection:
+        heard = {row[0] for row in connection.execute(text(_HEARD))}
+    return [trial for trial in trials if trial._trial_id not in heard]
 
 
 @contextmanager
@@ -190,20 +179,6 @@ def _quicken(engine: Engine) -> None:
         del record
         for setting in ("journal_mode = WAL", "synchronous = NORMAL"):
             connection.execute(f"PRAGMA {setting}")
-
-
-def _again(study: Study, trial: FrozenTrial) -> None:
-    """Queue the point of a failed trial, without what its process noted, constraints too."""
-    fresh, noted = copy(trial), trial.constraints
-    fresh.user_attrs = {}
-    fresh.system_attrs = {
-        key: value
-        for key, value in trial.system_attrs.items()
-        if key.partition(":")[2] not in noted
-    }
-    with catch_warnings():
-        simplefilter("ignore")
-        optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=_RETRIES)(study, fresh)
 
 
 def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
@@ -286,40 +261,16 @@ PROCESS = "process"
 LOST = "its process ended before it"
 
 
-def own_name() -> str:
-    """Name this process, by machine and number."""
-    return f"{_machine()}:{os.getpid()}"
-
-
 def is_lost(trial: FrozenTrial) -> bool:
     """Return whether a running trial is of a process of this machine that has ended."""
-    number = _number_here(trial)
-    try:
-        if number is not None:
-            os.kill(number, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it is another user's
-        return False
-    return False
+    return has_ended(str(trial.user_attrs.get(PROCESS, "")))
 
 
 def whereabouts(trial: FrozenTrial) -> str:
     """Name who runs it: ``process 4711 of this machine``; empty where that is not known."""
-    number = _number_here(trial)
+    process = str(trial.user_attrs.get(PROCESS, ""))
+    number = number_here(process)
     if number is not None:
         return f"process {number} of this machine"
-    machine, _, other = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
-    return f"process {other} of {machine.partition(':')[0]}" if machine else ""
-
-
-def _number_here(trial: FrozenTrial) -> int | None:
-    """Return the number of its process, if that is of this machine."""
-    machine, _, number = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
-    return int(number) if machine == _machine() and number.isdecimal() else None
-
-
-def _machine() -> str:
-    """Name this machine and name space: numbers of processes mean something within one only."""
-    space = Path("/proc/self/ns/pid")
-    return f"{platform.node()}:{space.readlink() if space.is_symlink() else ''}"
+    machine, _, other = process.rpartition(":")
+    return f"process {other.partition('.')[0]} of {machine.partition(':')[0]}" if machine else ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from spmopt.core.border import read_bytes
 from spmopt.core.errors import InputError, unknown
 from spmopt.hardware.settings import Setting, shown_setting
+from spmopt.io.document import remove_parts, replace_file
 from spmopt.io.files import OLD_LOWERINGS, StoredResult
 from spmopt.search.axes import SpaceAxis
 from spmopt.search.evaluation import unpacked
@@ -62,9 +64,9 @@ def remember(study: Study, setup: Setup) -> None:
     """
     is_new = SETUP not in study.user_attrs and not study.get_trials(deepcopy=False)
     if is_new and _minimizes(study, len(setup.objectives)):
-        study.set_user_attr(SETUP, setup.record())
         study.set_user_attr(VERSION, 2)
         study.set_metric_names(list(setup.objectives))
+        study.set_user_attr(SETUP, setup.record())  # last: with it the study is made
         return
     differing = differences(_record_of(study), json.loads(json.dumps(setup.record())))
     if differing:
@@ -93,6 +95,24 @@ def _record_of(study: Study) -> dict[str, Any]:
         for network in known["networks"]
     ]
     return {**known, "networks": networks}
+
+
+def require_points(study: Study, space: Space) -> None:
+    """Check that trials that have ended are points of the space.
+
+    Raises
+    ------
+    InputError
+        One has other fields.
+    """
+    keys = {axis.key for axis in space.axes}
+    ended = (TrialState.COMPLETE, TrialState.PRUNED)
+    for trial in study.get_trials(deepcopy=False, states=ended):
+        if trial.params.keys() != keys:
+            raise InputError(
+                f"study {study.study_name}: trial {trial.number} has other fields than its space; "
+                "give another --study, or a copy of the storage from before"
+            )
 
 
 def counts(trial: FrozenTrial) -> bool:
@@ -200,14 +220,24 @@ class Schedules:
         if self._folder is None:
             return None
         name = f"{trial}-{re.sub(r'[^A-Za-z0-9._-]', '_', network)}.json.gz"
-        part = self._folder / f".{name}.part"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(packed)
-            part.replace(self._folder / name)
+            # After a power cut it may be cut off: then it is made anew.
+            replace_file(self._folder / name, packed, durable=False)
         except OSError as error:
             raise InputError(f"{self._folder}: cannot be written ({error.strerror})") from None
         return name
+
+    def tidy(self, trials: Sequence[FrozenTrial]) -> None:
+        """Remove what processes that were killed have left: half written, or of no trial."""
+        if self._folder is None:
+            return
+        remove_parts(self._folder)
+        ended = (each for each in trials if each.state.is_finished() and not counts(each))
+        with suppress(OSError):
+            for trial in ended:
+                for path in self._folder.glob(f"{trial.number}-*.json.gz"):
+                    path.unlink(missing_ok=True)
 
     def read(self, name: str) -> StoredResult | None:
         """Read a result by the name of its file; None where it is not there, or cut off."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
-from warnings import catch_warnings, simplefilter
 
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
@@ -23,11 +24,12 @@ from spmopt.experiments.executors import open_executor
 from spmopt.experiments.interrupts import endings_as_interrupt, unbroken, undisturbed
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
+from spmopt.search.claiming import Beginner, point, put_back, put_back_own, recover
 from spmopt.search.evaluation import TrialOutcome, evaluate
 from spmopt.search.pruning import SolvedMachines
 from spmopt.search.samplers import Seeded
 from spmopt.search.setup import Setup
-from spmopt.search.storage import PROCESS, beat, beating, own_name, own_trials, put_back, recover
+from spmopt.search.storage import beating
 from spmopt.search.study import (
     AS_BEFORE,
     ERROR,
@@ -38,7 +40,6 @@ from spmopt.search.study import (
     SECONDS,
     Schedules,
     counts,
-    distributions,
     values_of,
 )
 
@@ -87,10 +88,16 @@ def tune(
     storage: BaseStorage,
     schedules: Schedules,
     report: Report,
+    note: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Run trials until there are enough, none is left, or the time is up.
 
     However it ends, trials that are under way then are put back.
+
+    Parameters
+    ----------
+    report, note
+        Told of progress, and of processes that died and were replaced.
 
     Raises
     ------
@@ -100,7 +107,10 @@ def tune(
         An illegal schedule or an untrue bound.
     """
     study.sampler = Seeded(effort.sampler, effort.seed, setup.space)
-    executor = open_executor(effort.workers, effort.address, effort.wait_for_workers)
+    put_back_own(study)  # of a search before that could not end them, as on a full disk
+    recover(study, storage)
+    schedules.tidy(study.get_trials(deepcopy=False))
+    executor = open_executor(effort.workers, effort.address, effort.wait_for_workers, note)
     with endings_as_interrupt(), executor as (workers, count), beating(storage, study):
         loop = _Loop(
             study=study,
@@ -111,6 +121,7 @@ def tune(
             report=report,
             workers=workers,
             solved=SolvedMachines(setup, schedules),
+            beginner=Beginner(study, setup.space, storage),
         )
         # As many again wait in line, so that no worker does.
         loop.run(2 * count if effort.workers or effort.address else 1)
@@ -137,6 +148,7 @@ class _Loop:
     report: Report
     workers: Executor
     solved: SolvedMachines
+    beginner: Beginner
     open: deque[_Open] = field(default_factory=deque)
     began: float = field(default_factory=monotonic)
     recovered: float = -_RECOVER_S
@@ -146,10 +158,12 @@ class _Loop:
         try:
             while True:
                 if monotonic() >= self.recovered + _RECOVER_S:
-                    recover(self.study)
+                    recover(self.study, self.storage)
                     self.recovered = monotonic()
-                while len(self.open) < width and (known := self._more()) is not None:
-                    self._begin(known)
+                # What another process takes for lost, as after a sleep of the machine, is over.
+                with suppress(UpdateFinishedTrialError):
+                    while len(self.open) < width and (known := self._more()) is not None:
+                        self._begin(known)
                 if not self.open:
                     return
                 self._end_eldest()
@@ -158,8 +172,7 @@ class _Loop:
                 for each in self.open:
                     if each.future is not None:
                         each.future.cancel()
-                for trial in own_trials(self.study):
-                    put_back(self.study, trial.number)
+                put_back_own(self.study)
             raise
 
     def _more(self) -> list[FrozenTrial] | None:
@@ -170,18 +183,16 @@ class _Loop:
         trials = [trial for trial in self.study.get_trials(deepcopy=False) if counts(trial)]
         done = sum(trial.state is not TrialState.RUNNING for trial in trials)
         self.report(f"{done} of {effort.trials} trials", min(1.0, done / effort.trials))
-        points = {tuple(sorted(trial.params.items())) for trial in trials}
+        fields = len(self.setup.space.axes)
+        points = {point(trial) for trial in trials if len(trial.params) == fields}
         if len(points) == self.setup.space.size or len(trials) >= effort.trials:
             return None
         return [trial for trial in trials if trial.state is TrialState.COMPLETE]
 
     def _begin(self, solved: list[FrozenTrial]) -> None:
         """Propose a machine; begin to evaluate it, unless it is known or excluded."""
-        with unbroken(), catch_warnings():
-            simplefilter("ignore")  # that heartbeats are for another way to run a study
-            trial = self.study.ask(distributions(self.setup.space))
-            trial.set_user_attr(PROCESS, own_name())
-        beat(self.storage, self.study, trial.number)
+        with unbroken():
+            trial = self.beginner.begin()
         if self._is_surplus(trial.number):
             put_back(self.study, trial.number)
             return
@@ -194,7 +205,11 @@ class _Loop:
         try:
             candidate = self.setup.space.candidate(values)
             static = self.solved.excesses(candidate)
-            _set_constraints(trial, static)
+        except InputError as error:
+            self._impossible(trial, str(error))
+            return
+        _set_constraints(trial, static)
+        try:
             proof = self.solved.proof(candidate, solved, prune=self.effort.prune)
         except InputError as error:
             self._impossible(trial, str(error))
@@ -238,15 +253,18 @@ class _Loop:
         """Wait for the eldest trial and record what came of it."""
         eldest = self.open[0]
         eldest.future = eldest.future or self._submit(eldest.candidate, eldest.values)
+        outcome: TrialOutcome | None
         try:
             outcome = eldest.future.result()
         except BrokenExecutor:
             eldest.lives, eldest.future = eldest.lives - 1, None
             if eldest.lives:
                 return
-            self._fail(eldest.trial, f"its process died {_LIVES} times")
-        else:
-            if any(network.spent is None for network in outcome.networks.values()):
+            outcome = None
+        with suppress(UpdateFinishedTrialError):
+            if outcome is None:
+                self._fail(eldest.trial, f"its process died {_LIVES} times")
+            elif any(network.spent is None for network in outcome.networks.values()):
                 self._nothing(eldest.trial, outcome)
             else:
                 self._complete(eldest, outcome)

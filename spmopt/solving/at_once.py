@@ -62,15 +62,23 @@ def schedule_all(
 
     def run(case: Case) -> Run | None:
         instance, request = case
+        notes = list[str]()
         try:
             found: Run = apart.call(
-                where, name, instance, request.apart(), limit_s, stop=request.stop, library="highs"
+                where,
+                name,
+                instance,
+                request.apart(),
+                limit_s,
+                stop=request.stop,
+                library="highs",
+                note=notes.append,
             )
         except ScheduleError:
             raise
         except SpmoptError:
             return None
-        return found
+        return replace(found, notes=(*found.notes, *dict.fromkeys(notes)))
 
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(run, cases))

@@ -15,15 +15,17 @@ LISTED, DEPTH_FIRST, SEARCHED = ORDERS = ("listed", "depth-first", "searched")
 """Orders by name; the first is the default."""
 _FINAL_S = 10.0
 """Seconds of ``page`` for each order."""
+_PARTS = 4
+"""Orders that there is time for at least, in a request that ends early."""
 _MOVES = 3_000
 """The work of moves (:class:`~spmopt.solving.order_moves.OrderMoves`): some seconds."""
 
 
-def order_named(instance: Instance, name: str) -> Ints | None:
+def order_named(instance: Instance, name: str, request: Request | None = None) -> Ints | None:
     """Return the operation that each step of an order runs; None for the list as given.
 
     ``searched`` is the best of several orders, the list and the depth-first one among them, by the
-    time that their schedules take, and of those near it.
+    time that their schedules take, and of those near it; a ``request`` may end the search early.
 
     Raises
     ------
@@ -37,7 +39,8 @@ def order_named(instance: Instance, name: str) -> Ints | None:
     if name == DEPTH_FIRST:
         found = depth_first(instance)
     else:
-        unlimited = Request(time_limit_s=float("inf"))
-        best = searched(instance, unlimited, work=_MOVES, limit_s=_FINAL_S)
+        within = request or Request(time_limit_s=float("inf"))
+        limit_s = min(_FINAL_S, within.time_limit_s / _PARTS)
+        best = searched(instance, within, work=_MOVES, limit_s=limit_s)
         found = np.arange(len(instance.operations)) if best is None else best.order
     return None if np.array_equal(found, np.arange(found.size)) else found

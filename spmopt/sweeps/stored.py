@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def stored_sweep(path: Path) -> StoredSweep:
     about, table = read_table(path)
     if about is None:
         raise InputError(f"{path}: is no sweep's file; name one that 'spmopt sweep -o' wrote")
-    with guarded(str(path)):
+    with guarded(str(path), "", "", csv.Error):
         names, *lines = list(csv.reader(StringIO(table))) or [[]]
     columns, extra = _columns(path, names)
     rows = tuple(_row(path, columns, line, at) for at, line in enumerate(lines, start=3))
@@ -84,6 +85,10 @@ def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]
 
 def _row(path: Path, columns: Columns, line: Sequence[str], number: int) -> Row:
     try:
-        return columns.row(line)
+        row = columns.row(line)
+        for name, value in row.items():
+            if isinstance(value, float) and not isfinite(value):
+                raise InputError(f"{name} is {value}")
+        return row
     except InputError as error:
         raise InputError(f"{path}: line {number} is no row of a sweep: {error}") from None

@@ -55,8 +55,10 @@ def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
     channels = 2 if machine.duplex else 1
     moved = Fraction(max(into, out) if machine.duplex else into + out)
     transfers = max(moved, Fraction(all_forced, channels)) / beta
+    # Whole numbers of 1 / (channels * beta's numerator) cycles are quicker than fractions.
+    unit, per_byte = channels * beta.numerator, beta.denominator
     each = zip(line.compute_cycles.tolist(), forced, strict=True)
-    computing = sum((max(Fraction(c), f / (channels * beta)) for c, f in each), Fraction())
+    computing = Fraction(sum(max(c * unit, f * per_byte) for c, f in each), unit)
     in_byte, out_byte = objective.dram_in_byte, objective.dram_out_byte
     transferred = max(in_byte * into + out_byte * out, min(in_byte, out_byte) * all_forced)
     of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)

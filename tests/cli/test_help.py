@@ -16,9 +16,9 @@ def shown(run: Run, command: str) -> str:
 
 
 COMMANDS = (
-    *("solve", "compare", "verify", "analyze", "explain", "trace", "plot", "report", "instance"),
+    *("solve", "compare", "verify", "analyze", "explain", "story", "trace", "plot", "report"),
     *("export", "networks", "schedulers", "machines", "technologies", "sweep"),
-    *("emit", "tune show"),
+    *("emit", "instance", "tune show"),
 )
 LONG = {"tune": 60, "place": 60, "tiles": 60, "": 46}
 """Lines of commands whose input takes explaining."""

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from time import sleep
 
 import pytest
@@ -99,6 +100,45 @@ def test_compare_says_what_was_not_run(monkeypatch: pytest.MonkeyPatch, run: Run
     record = run(f"{line} --json").record
     assert [result["scheduler"] for result in record["results"]] == ["belady", "whole"]
     assert record["not_run"] == ["page", "fluid"]
+
+
+@pytest.mark.parametrize("ending", ["SIGTERM", "SIGHUP"])
+def test_endings_keep_the_best_so_far(
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path, ending: str
+) -> None:
+    """As Ctrl-C; and one that comes twice at once, as from a shell and the terminal, is one."""
+    number = getattr(signal, ending)
+    before = signal.signal(number, signal.SIG_DFL)
+
+    def pressed(instance: Instance, request: Request) -> Outcome:
+        for _ in range(2):
+            signal.raise_signal(number)
+        assert request.stop()
+        return keeps_start(instance, request)
+
+    install(monkeypatch, whole=pressed, fluid=bounds_only)
+    try:
+        ran = run(f"solve {SMALL} -s whole -o {tmp_path / 'r.json'}")
+        assert signal.getsignal(number) == signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
+    assert ran.code == 130
+    assert "interrupted: the best so far follows" in ran.err
+    assert run(f"verify {tmp_path / 'r.json'}").code == 0
+
+
+def test_a_result_is_kept_where_it_cannot_be_printed(
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
+) -> None:
+    def hung_up(found: Shown, as_json: bool) -> None:
+        raise ValueError("whatever it is")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spmopt.cli.terminal.output.emit", hung_up)
+        assert run(f"solve {SMALL} -s belady -o {tmp_path / 'r.json'}").code == 70
+        assert run(f"compare {SMALL} -s belady -o {tmp_path / 'runs'}").code == 70
+    for path in (tmp_path / "r.json", tmp_path / "runs" / "belady.json"):
+        assert run(f"verify {path}").code == 0
 
 
 def test_while_results_are_printed(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:

@@ -1,5 +1,6 @@
 """``spmopt trace``: the file that it writes, and what it refuses."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def test_a_result_becomes_a_trace(run: Run, stored: Path, tmp_path: Path, timing
     cycles = totals["makespan_cycles" if timing == "steps" else "replay_cycles"]
     assert document["otherData"]["cycles"] == record["cycles"] == cycles
     assert len(document["traceEvents"]) == record["events"] > 0
-    moved = [event["args"].get("bytes", 0) for event in document["traceEvents"] if "dur" in event]
+    slices = [event for event in document["traceEvents"] if "dur" in event and event["pid"] == 1]
+    moved = [event["args"].get("bytes", 0) for event in slices]
     assert sum(moved) == totals["dram_in_bytes"] + totals["dram_out_bytes"]
     assert (record["file"], record["timing"]) == (str(path), timing)
     assert {*tmp_path.iterdir()} == {path, stored}
@@ -48,6 +50,27 @@ def test_text_is_a_line(run: Run, stored: Path, tmp_path: Path) -> None:
     assert ran.out.replace("\n", "").startswith(f"{path}: lstm")
     assert f"{events} events" in ran.out
     assert json.loads(path.read_text())["otherData"]["timing"] == "steps"
+
+
+def test_two_schedules_are_one_file_that_gzip_reads(run: Run, stored: Path, tmp_path: Path) -> None:
+    other, path = tmp_path / "page.json", tmp_path / "both.json.gz"
+    assert run(f"solve {INSTANCE} -s page -o {other}").code == 0
+    record = run(f"trace {stored} {other} -o {path} --json").record
+    document = json.loads(gzip.decompress(path.read_bytes()))
+    cycles = [json.loads(each.read_text())["totals"]["makespan_cycles"] for each in (stored, other)]
+    assert [document["otherData"][mark]["cycles"] for mark in "AB"] == cycles
+    assert [record["cycles"], record["second"]["cycles"]] == cycles
+    assert record["events"] == len(document["traceEvents"])
+    ends = {1: 0.0, 100_001: 0.0}
+    for event in document["traceEvents"]:
+        if event["ph"] == "X" and event["pid"] in ends:
+            assert event["ts"] >= 0
+            ends[event["pid"]] = max(ends[event["pid"]], event["ts"] + event["dur"])
+    clock = document["otherData"]["A"]["clock_hz"]
+    assert [*ends.values()] == pytest.approx([each / clock * 10**6 for each in cycles], rel=1e-3)
+    before = path.read_bytes()
+    assert run(f"trace {stored} {other} -o {path}").code == 0
+    assert path.read_bytes() == before
 
 
 def test_help_explains_the_timings(run: Run) -> None:
@@ -66,6 +89,8 @@ def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:
         (f"{stored} -o {tmp_path}", "is a folder"),
         (f"{stored} -o /dev/null/t.json", "a folder is needed"),
         (f"{stored} -o {stored}", "would replace the file that is read"),
+        (f"{broken} {stored} -o {stored}", "would replace the file that is read"),
+        (f"{stored} {broken} -o {tmp_path}/t.json", "not a complete JSON file"),
         (f"{stored} -o {tmp_path}/t.json --timing stops", "did you mean steps?"),
     ):
         assert expected in refused(run(f"trace {line}"))

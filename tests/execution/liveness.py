@@ -31,6 +31,8 @@ class _Backward:
         self.dram = [np.full(each.size_bytes, each.keep) for each in instance.tensors]
         self.found: list[Flags] = [np.zeros(0, bool)] * len(table)
         self.segments = program.segments.rows()
+        self.moved: dict[int, Flags] = {}
+        """Of bytes that move on chip in a step, whether they are of use where they go."""
         reads: tuple[int, ...] = ()
         steps = table.step.tolist()
         computed = {
@@ -84,4 +86,14 @@ class _Backward:
                 here[there] = self.dram[tensor][there]
                 self.spm[place] |= self.dram[tensor][there]
                 self.dram[tensor][there] = False
+            elif kind == Kind.LAY:
+                here[there] = self.spm[place]
+                self.spm[place] = False
+            else:
+                here[there] = self.moved[tensor][there]
+                self.spm[place] |= here[there]
+        if kind == Kind.LAY:
+            self.moved[tensor] = self.moved.get(tensor, np.zeros_like(here)) | here
+        elif kind == Kind.LIFT:
+            self.moved[tensor] &= ~here
         self.found[command] = here

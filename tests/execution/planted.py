@@ -139,6 +139,18 @@ def swapped_operations(program: Program, generator: np.random.Generator) -> Prog
     return reordered(program, order)
 
 
+def lost_move(program: Program, generator: np.random.Generator) -> Program | None:
+    """Some bytes do not leave for their new address, or do not get there."""
+    used, kinds = used_bytes(program), program.commands.kind.tolist()
+    moves = [k for k, kind in enumerate(kinds) if kind in (Kind.LIFT, Kind.LAY) and used[k].any()]
+    chosen = _any(generator, moves)
+    if chosen is None:
+        return None
+    return reordered(program, [k for k in range(len(program.commands)) if k != chosen])
+
+
+MOVED: dict[str, Plant] = {"lost_move": lost_move, "wrong_address": wrong_address}
+"""For scratchpads with banks."""
 PLANTS: dict[str, Plant] = {
     each.__name__: each
     for each in (

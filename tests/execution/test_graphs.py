@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,13 +13,13 @@ from spmopt.core.instance import Instance
 from spmopt.core.operation import Mode
 from spmopt.core.pieces.listing import Listing
 from spmopt.execution.computations import TOLERANCE, by_graph
-from spmopt.execution.executor import Trace, execute_plainly
+from spmopt.execution.executor import Trace
 from spmopt.execution.graph_kernel import GraphKernel
-from spmopt.execution.memory import Bytes
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
+from tests.execution.slopes import check_slopes, ran
 from tests.graph import networks
 
 MACHINE = spmopt.machine(spm="256KiB")
@@ -41,20 +41,15 @@ def listed(name: str, *, training: bool = False, dtype: str | None = None) -> Li
     return listing(workload.graph, MACHINE)
 
 
-def ran(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> Trace:
-    return execute_plainly(
-        kernel.instance, range(len(kernel.instance.operations)), contents, kernel
-    )
-
-
 def worst(found: Trace, expected: Trace, kernel: GraphKernel) -> float:
     """Largest difference of what is kept, relative to the largest number of all."""
     most = largest = 0.0
     for t, tensor in enumerate(kernel.instance.tensors):
         if tensor.keep:
+            dtype = kernel.dtypes[t]
+            assert dtype is not None
             one, other = (
-                each.contents[t].view(kernel.dtypes[t]).astype(np.float64)
-                for each in (found, expected)
+                each.contents[t].view(dtype).astype(np.float64) for each in (found, expected)
             )
             most = max(most, float(np.nan_to_num(np.abs(one - other), nan=np.inf).max()))
             largest = max(largest, float(np.abs(other).max()))
@@ -123,43 +118,4 @@ def _with(instance: Instance, index: int, operation: spmopt.Operation) -> Instan
 
 @pytest.mark.parametrize("name", ["convolution", "mlp", "bert-tiny", "gnmt", "llama"])
 def test_gradients_are_slopes_of_the_loss(name: str) -> None:
-    kernel = GraphKernel(listed(name, training=True, dtype="fp64"), data="normal")
-    instance, contents = kernel.instance, kernel.contents(0)
-    place = {tensor.name: t for t, tensor in enumerate(instance.tensors)}
-    pairs = [
-        (t, place[f"{tensor.name}.gradient"])
-        for t, tensor in enumerate(instance.tensors)
-        if tensor.kind == "weight" and f"{tensor.name}.gradient" in place
-    ]
-    assert len(pairs) > 2
-    made = ran(kernel, contents)
-    chosen, step = np.random.default_rng(1), 1e-6
-    slope, ends = 0.0, ([*contents], [*contents])
-    for weight, gradient in pairs:
-        way = chosen.standard_normal(instance.tensors[weight].size_bytes // 8)
-        slope += float(made.contents[gradient].view(np.float64) @ way)
-        now = contents[weight]
-        assert now is not None
-        for end, sign in zip(ends, (1, -1), strict=True):
-            end[weight] = (now.view(np.float64) + sign * step * way).view(np.uint8)
-    one, other = (_loss(kernel, each) for each in ends)
-    assert slope == pytest.approx((one - other) / (2 * step), rel=1e-3)
-
-
-def _loss(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> float:
-    """Cross-entropy of all that losses begin at, computed from what these operations read."""
-    total, kinds = 0.0, [operation.kind for operation in kernel.instance.operations]
-
-    def watched(index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
-        nonlocal total
-        if kinds[index] in ("LossGradient", "CrossEntropy"):
-            labels = operands[1].view(np.int64)
-            scores = operands[0].view(np.float64).reshape(labels.size, -1)
-            top = scores.max(axis=1, keepdims=True)
-            logs = scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
-            total -= float(logs[np.arange(labels.size), labels].sum())
-        return kernel(index, operands)
-
-    order = range(len(kernel.instance.operations))
-    execute_plainly(kernel.instance, order, contents, watched)
-    return total
+    assert check_slopes(listed(name, training=True, dtype="fp64")) > 2

@@ -168,14 +168,3 @@ def test_enlarging_is_that_of_onnx(factors: tuple[int, int], how: str, rounding:
     assert kernel is not None
     (found,) = kernel(call)
     assert np.array_equal(found, expected[0])
-
-
-@pytest.mark.parametrize(
-    "asked", [{"mode": "linear"}, {"coordinate_transformation_mode": "asymmetric"}]
-)
-def test_what_resize_cannot_compute_is_said(asked: Attributes) -> None:
-    kernel = kernel_of(node("Resize", asked))
-    assert kernel is not None
-    x: Array = np.zeros((1, 1, 3, 3))
-    with pytest.raises(NotImplementedError, match="by whole factors"):
-        kernel(Call(operator="Resize", attributes=asked, inputs=[x], shapes=((1, 1, 6, 6),)))

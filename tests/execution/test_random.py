@@ -9,7 +9,7 @@ from spmopt.execution.commands import Kind, machine_program
 from spmopt.verifier import require_legal
 from tests.banked import banked
 from tests.execution.executed import executed
-from tests.execution.planted import PLANTS, Plant
+from tests.execution.planted import MOVED, PLANTS, Plant
 from tests.verifier.random_banks import random_banked
 from tests.verifier.random_plans import rich_schedule
 
@@ -52,6 +52,19 @@ def test_every_planted_error_is_found(plant: Plant) -> None:
         instance, schedule = rich_schedule(seed, max_operations=12)
         program = machine_program(instance, schedule)
         wrong = plant(program, np.random.default_rng(seed))
+        if wrong is not None:
+            assert not executed(wrong, schedule.steps.operation).same, seed
+            found += 1
+    assert found >= 20
+
+
+@pytest.mark.parametrize("plant", MOVED.values(), ids=MOVED)
+def test_every_error_planted_between_banks_is_found(plant: Plant) -> None:
+    found = 0
+    for seed in range(60):
+        instance = banked(seed, max_operations=8, max_tensors=6)
+        schedule = random_banked(instance, np.random.default_rng(seed))
+        wrong = plant(machine_program(instance, schedule), np.random.default_rng(seed))
         if wrong is not None:
             assert not executed(wrong, schedule.steps.operation).same, seed
             found += 1

@@ -12,6 +12,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.pieces.listing import listing_of
 from spmopt.execution.memory import Bytes
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.operators import SPECS
 from spmopt.io.files import StoredResult, read_instance
 from tests.cli.run import Run, runner
 from tests.graph.networks import convolution, residual
@@ -150,20 +151,26 @@ def test_other_types_of_numbers(dtype: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert found.kernels.startswith("reference")
 
 
-def test_what_has_no_kernel_is_named_or_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_no_kernel_is_named_or_hashed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     install(monkeypatch, fluid=bounds_only)
+    rules = tmp_path / "rules.toml"
+    rules.write_text('["com.acme.Bent"]\noperations = 1\n', encoding="utf-8")
+    spmopt.register_operators(rules)
+    monkeypatch.setitem(SPECS.added, "com.acme.Bent", SPECS.added.pop("com.acme.Bent"))
     builder = GraphBuilder("steep")
     x, w = builder.input("x", (4, 8)), builder.weight("w", (8, 8))
-    y = builder.add("Shrink", [builder.add("Gemm", [x, w])], name="shrunk")
-    workload = spmopt.load(builder.finish([y]), training=True)
+    y = builder.add("com.acme.Bent", [builder.add("Gemm", [x, w])], name="bent")
+    workload = spmopt.load(builder.finish([y]))
     solution = spmopt.solve(spmopt.lower(workload, spmopt.machine(spm="8KiB")), "belady")
-    with pytest.raises(spmopt.InputError, match=r"none for ShrinkGradient \(shrunk\.d0\); use"):
+    with pytest.raises(spmopt.InputError, match=r"none for com\.acme\.Bent \(bent\); use"):
         spmopt.run(solution, kernels="reference")
     notes = list[str]()
     found = spmopt.run(solution, callbacks=spmopt.Callbacks(note=notes.append))
     assert found.same
     assert found.kernels.startswith("hash")
-    assert notes[0].startswith("kernels are hash: none for ShrinkGradient")
+    assert notes[0].startswith("kernels are hash: none for com.acme.Bent")
 
 
 def test_a_file_in_pieces_says_what_to_compute(run: Run, tmp_path: Path) -> None:

@@ -8,33 +8,14 @@ from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.execution.commands import Kind, Program, Releases, machine_program
-from spmopt.execution.waits import Engine, Waits, engines, waits
+from spmopt.execution.waits import Waits, waits
 from tests.banked import banked
 from tests.execution.executed import executed
+from tests.execution.interleaving import interleaved
 from tests.execution.planted import reordered
 from tests.execution.test_commands import INSTANCE, PLAN
 from tests.verifier.random_banks import random_banked
 from tests.verifier.random_plans import rich_schedule
-
-
-def interleaved(program: Program, rows: Waits, generator: np.random.Generator) -> list[int]:
-    """Commands in an order in which engines, each as fast as it likes, may end them."""
-    engine = engines(program)
-    queues = [np.flatnonzero(engine == each).tolist() for each in Engine]
-    needed: dict[int, set[int]] = {}
-    for command, on in rows.rows():
-        needed.setdefault(command, set()).add(on)
-    done, order = set[int](), list[int]()
-    speed = generator.random(len(queues)) ** 3
-    while len(order) < len(engine):
-        ready = [
-            k for k, queue in enumerate(queues) if queue and needed.get(queue[0], set()) <= done
-        ]
-        assert ready, "engines wait for each other"
-        chosen = max(ready, key=lambda k: float(speed[k] * generator.random()))
-        done.add(queues[chosen][0])
-        order.append(queues[chosen].pop(0))
-    return order
 
 
 def _without_poison(instance: Instance, schedule: Schedule) -> Program:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from time import sleep
 
 import pytest
 
-from spmopt.experiments.interrupts import endings_as_interrupt, unbroken
+from spmopt.experiments.interrupts import endings_as_interrupt, handled, unbroken
 
 
 def interrupted(
@@ -45,6 +46,37 @@ def test_endings_act_as_ctrl_c(ending: signal.Signals) -> None:
     finally:
         signal.signal(ending, before)
     assert done == ["all of it"]
+
+
+def test_endings_act_where_ctrl_c_is_ignored() -> None:
+    """As in what a shell's script runs in the background."""
+    done: list[str] = []
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN), signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        interrupted(done)
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(done, by=signal.SIGTERM)
+        with endings_as_interrupt(), pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+    assert done == ["all of it"] * 2
+
+
+def test_several_endings_at_once_are_one() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    heard: list[int] = []
+    try:
+        hear = handled([signal.SIGINT], lambda number, frame: heard.append(number))
+        with hear, endings_as_interrupt():
+            for _ in range(3):
+                os.kill(os.getpid(), signal.SIGTERM)
+                sleep(0.01)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert heard == [signal.SIGTERM]
 
 
 def test_nohup_is_kept() -> None:

@@ -68,11 +68,37 @@ def test_another_identity_is_refused(tmp_path: Path) -> None:
         store(path)
 
 
+def test_a_file_that_is_another_by_now_is_refused(tmp_path: Path) -> None:
+    """A new file often gets the number of the one that was removed just before."""
+    path = tmp_path / "s.csv"
+    table = store(path, a=1)
+    table.add(ROWS[:1])
+    path.unlink()
+    store(path, a=2).close()
+    whole = path.read_text()
+    with pytest.raises(InputError, match=r"another sweep \(a differs\)"):
+        table.add(ROWS[1:2])
+    assert path.read_text() == whole
+
+
+def test_a_file_that_another_has_sorted_is_read_anew(tmp_path: Path) -> None:
+    path, keys = tmp_path / "s.csv", [(str(x),) for x in range(6)]
+    table, other = store(path), store(path)
+    table.add(ROWS[4:])
+    other.add(ROWS[2:4])
+    for _ in range(2):
+        other.close(keys)
+        other.add(ROWS[:1])
+    table.add(ROWS[1:2])
+    assert sorted(table.rows, key=lambda row: str(row["x"])) == ROWS
+    assert len(path.read_text().splitlines()) == 2 + len(ROWS)
+
+
 def test_two_processes_share_the_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.csv"
     mine = store(path)
     assert mine.claim([("1",)])
-    monkeypatch.setattr(claims, "own_name", lambda: "other-1")
+    monkeypatch.setattr(claims, "file_name", lambda: "other-1-2")
     other = store(path)
     assert not other.claim([("1",), ("2",)])
     assert computed(other) == [ROWS[0], *ROWS[2:]]
@@ -100,10 +126,10 @@ def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:
 
 def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
     table, said = store(None), list[str]()
-    cases: dict[Texts, str] = {("0",): str(tmp_path / "died")}
+    cases: dict[Texts, str] = {(str(x),): str(tmp_path / "died") for x in range(4)}
     with TaskQueue(2, report=said.append) as queue:
         run(cases, dies, table, queue)
-    assert table.rows == ROWS[:1]
+    assert table.rows == ROWS[:1] * 4
     assert said == ["a process died and was replaced; what it ran is run again"]
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from spmopt.cli import main
 
 TOP = Path(__file__).parents[2]
 INSTANCES = TOP / "instances"
+MLP = str(INSTANCES / "mlp.json")
 NAMES = ("mlp", "duplex", "two-modes", "infeasible", "passes")
 MACHINE: dict[str, Any] = {
     "spm": "4MiB",
@@ -49,6 +51,12 @@ PROJECT: dict[str, Any] = {"machine": "small-npu", "time-limit": 10, "sweep": {"
 
 
 @cache
+def text(name: str) -> str:
+    """Return the file of an instance."""
+    return (INSTANCES / f"{name}.json").read_text()
+
+
+@cache
 def instance(name: str = "mlp") -> dict[str, Any]:
     """Return an instance, as its file has it."""
     found: dict[str, Any] = json.loads((INSTANCES / f"{name}.json").read_text())
@@ -61,14 +69,14 @@ def result(pieces: bool = False) -> dict[str, Any]:
     words = ["solve", str(INSTANCES / "mlp.json"), "-s", "belady"]
     if pieces:
         words = ["solve", "bert-tiny", "--batch", "4", "-s", "pieces", "--time-limit", "0.5"]
-    found: dict[str, Any] = json.loads(_written([*words, "-o", "r.json"], "r.json"))
+    found: dict[str, Any] = json.loads(written([*words, "-o", "r.json"], "r.json"))
     return found
 
 
 @cache
 def sweep() -> bytes:
     """Return rows of a sweep."""
-    return _written(
+    return written(
         [
             *("sweep", str(INSTANCES / "mlp.json"), "--spm", "1KiB,2KiB"),
             "-s",
@@ -85,11 +93,11 @@ def study(journal: bool = False) -> bytes:
     """Return the storage of a search."""
     name = "journal:t.db" if journal else "t.db"
     words = ["tune", str(INSTANCES / "mlp.json"), "--space", "s.toml", "--trials", "3"]
-    return _written([*words, "--workers", "0", "-s", "stream", "--storage", name], "t.db")
+    return written([*words, "--workers", "0", "-s", "stream", "--storage", name], "t.db")
 
 
-def _written(words: list[str], name: str) -> bytes:
-    """Run a command in a folder of its own, and return what it wrote."""
+def written(words: list[str], name: str, files: Mapping[str, bytes] | None = None) -> bytes:
+    """Run a command in a folder with files, and return what it wrote; nothing if that cannot be."""
     from tests.fuzz.odd import toml_text
 
     before = Path.cwd()
@@ -98,13 +106,14 @@ def _written(words: list[str], name: str) -> bytes:
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         os.chdir(folder)
         stack.callback(os.chdir, before)
-        Path("s.toml").write_bytes(toml_text(SPACE))
+        for path, content in {"s.toml": toml_text(SPACE), **(files or {})}.items():
+            Path(path).write_bytes(content)
         code = main(words)
-        if code:
+        if code and files is None:
             raise RuntimeError(f"{words}: {said.getvalue()}")
-        content = Path(name).read_bytes()
+        content = Path(name).read_bytes() if Path(name).exists() else b""
         if content.startswith(b"SQLite"):  # what is new may be in a second file still
-            with sqlite3.connect(name) as database:
+            with contextlib.closing(sqlite3.connect(name)) as database:
                 database.execute("VACUUM INTO 'whole.db'")
             content = Path("whole.db").read_bytes()
         return content

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
 
-from tests.fuzz.odd import NAMES, damaged
+from tests.fuzz.odd import NAMES
 
 _OWN = "own"
 
@@ -143,11 +142,6 @@ def deep(rng: random.Random) -> ModelProto:
     return made
 
 
-def chain(rng: random.Random) -> ModelProto:
-    """Many operators, one after another."""
-    return chained(rng.choice((1000, 20_000, 100_000)))
-
-
 def chained(count: int) -> ModelProto:
     """Return a chain of so many operators."""
     names = ["x", *(f"v{k}" for k in range(count - 1)), "y"]
@@ -202,19 +196,6 @@ def constants(rng: random.Random) -> ModelProto:
             make("Expand", ["x", "u"], ["y"]),
         ]
     )
-
-
-RECIPES: tuple[Callable[[random.Random], ModelProto], ...] = (
-    *(doubling, wide_calls, passed_on, broken_functions, deep, strange, strange, strange, strange),
-    constants,
-)
-
-
-def content(rng: random.Random) -> bytes:
-    """Draw the bytes of a file."""
-    if rng.random() < 0.35:
-        return damaged(written(plain()), rng)
-    return written((chain if rng.random() < 0.02 else rng.choice(RECIPES))(rng))
 
 
 def written(model: ModelProto) -> bytes:

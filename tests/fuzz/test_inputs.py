@@ -2,55 +2,114 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.fuzz import bases
-from tests.fuzz.check import Case, run
-from tests.fuzz.inputs import drawn
+from tests.fuzz.campaign import cases, recipe_of
+from tests.fuzz.case import Case, case
+from tests.fuzz.odd import toml_text
+from tests.fuzz.recipes import warm
+from tests.fuzz.recipes.causes import CAUSES, SELDOM
+from tests.fuzz.workers import run, run_all
 
 COUNT = 60
-CAUSES: dict[str, tuple[list[str], dict[str, str]]] = {
-    "dotted keys": (["machines", "x.toml"], {"x.toml": "a." * 100_000 + "b = 1"}),
-    "nested TOML": (["machines", "x.toml"], {"x.toml": "a = " + "[" * 100_000}),
-    "digits": (["machines", "x.toml"], {"x.toml": "a = " + "9" * 5_001}),
-    "400 zeros": (["machines", "x.toml"], {"x.toml": "energy.mac_pj = 1" + "0" * 400}),
-    "nested JSON": (["verify", "x.json"], {"x.json": "[" * 100_000}),
-    "device": (["verify", "/dev/zero"], {}),
-    "long name": (["solve", "n" * 5_000 + ".json"], {}),
-    "long field": (["report", "s.csv", "-o", "s.html"], {"s.csv": "a" * 140_000 + "\n"}),
-    "size": (["sweep", "bert-tiny", "--spm", "8B:32B:x\u00b2", "-o", "s.csv"], {}),
-    "YAML": (["machines", "x.yaml"], {"x.yaml": "a: [1"}),
+
+
+def _pipe(folder: Path) -> Case:
+    os.mkfifo(folder / "x.onnx")
+    return case("report", "x.onnx", "-o", "r.html")
+
+
+def _field(folder: Path) -> Case:
+    """Give a trial of a journal that a search is to go on with a parameter that no space has."""
+    told = bases.study(journal=True).decode()
+    content = told.replace('"params":{"spm":', '"params":{"spn":', 1)
+    assert content != told, "the journal of a search has another form now"
+    (folder / "t.db").write_text(content)
+    (folder / "s.toml").write_bytes(toml_text(bases.SPACE))
+    words = ("tune", bases.MLP, "--space", "s.toml", "--trials", "9", "--workers", "0")
+    return case(*words, "-s", "stream", "--storage", "journal:t.db")
+
+
+def _area(folder: Path) -> Case:
+    lines = bases.sweep().decode().splitlines()
+    place = lines[1].split(",").index("area_mm2")
+    row = lines[2].split(",")
+    row[place] = "1e400"
+    (folder / "s.csv").write_text("\n".join([*lines[:2], ",".join(row), *lines[3:]]) + "\n")
+    return case("report", "s.csv", "-o", "s.html")
+
+
+def _buffers(folder: Path) -> Case:
+    rows = ("id,lower,upper,size", "=HYPERLINK(1),0,9,4", "b,1,2,8")
+    (folder / "b.csv").write_text("\n".join(rows) + "\n")
+    return case("place", "b.csv", "--minimize", "--time-limit", "0.1", "-o", "o.csv")
+
+
+def _output(folder: Path) -> Case:
+    os.mkfifo(folder / "x.json")
+    return case("instance", bases.MLP, "-o", "x.json")
+
+
+def _journal(folder: Path) -> Case:
+    os.mkfifo(folder / "t.log")
+    (folder / "s.toml").write_bytes(toml_text(bases.SPACE))
+    words = ("tune", bases.MLP, "--space", "s.toml", "--trials", "1", "--workers", "0")
+    return case(*words, "-s", "stream", "--storage", "journal:t.log")
+
+
+def _loop(folder: Path) -> Case:
+    (folder / "x").symlink_to(folder / "x")
+    (folder / "r.json").write_text(json.dumps(bases.result()))
+    return case("emit", "r.json", "-o", "x")
+
+
+def _lacking(folder: Path) -> Case:
+    """Leave out a figure of a trial that is shown."""
+    content = bases.study(journal=True).decode()
+    content = re.sub(r'"time_s":[^,]*,"energy_j"', '"energy_j"', content)
+    (folder / "t.db").write_text(content)
+    return case("tune", "show", "--storage", "journal:t.db", "--trial", "0")
+
+
+FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
+    "pipe in place of a schedule to report on": (_pipe, 2),
+    "pipe in place of an output": (_output, 2),
+    "pipe in place of a journal": (_journal, 2),
+    "loop of links in place of a folder": (_loop, 2),
+    "trial of another field": (_field, 2),
+    "trial without its time": (_lacking, 0),
+    "area of a sweep that is not finite": (_area, 2),
+    "buffer whose name is a formula": (_buffers, 0),
 }
-"""What has ended in a traceback, without end or in all memory once."""
+"""What the fuzzer found once, and the exit status that it is to have."""
 
 
-def _drawn(number: int) -> Callable[[Path], Case]:
-    recipe, rng = drawn(0, number)
-    return lambda folder: recipe(folder, rng)
-
-
-@pytest.mark.parametrize("cause", CAUSES)
-def test_what_was_wrong_once(cause: str) -> None:
-    words, files = CAUSES[cause]
-
-    def make(folder: Path) -> Case:
-        for name, text in files.items():
-            (folder / name).write_text(text)
-        return Case(cause, words)
-
-    _, found = run(make)
+@pytest.mark.parametrize("what", FOUND)
+def test_what_was_found(what: str) -> None:
+    make, code = FOUND[what]
+    found = run(make)
     assert found.wrong == []
-    assert found.code == 2
+    assert found.code == code
+
+
+@pytest.mark.parametrize("cause", sorted(CAUSES.keys() - SELDOM))
+def test_what_was_wrong_once(cause: str) -> None:
+    (_, make), *_ = cases(0, [0], cause)
+    assert run(make).wrong == []
 
 
 def test_inputs_that_are_drawn() -> None:
-    bases.warm()
+    warm()
     wrong = {}
-    for number in range(COUNT):
-        case, found = run(_drawn(number))
+    for number, first, alone in run_all(cases(0, range(COUNT))):
+        found = alone or first
         if found.wrong:
-            wrong[number] = (found.wrong, case.words, found.stderr[-500:])
+            wrong[number] = (recipe_of(0, number), found.wrong, found.stderr[-500:])
     assert wrong == {}

@@ -12,7 +12,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.core.timeline import Access
-from spmopt.reporting.contrast import contrast_record
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from tests.reporting import samples
 from tests.reporting.schedule_view.small import result_of
@@ -76,8 +76,22 @@ def test_what_one_keeps_and_the_other_does_not() -> None:
             "kept_a_bytes": 8,
             "kept_b_bytes": 0,
             "b_less_a_bytes": -8,
+            "channel_s": -8.0,
         }
     ]
+    assert table(found, "kept by layers") == [
+        {
+            "group": "last",
+            "phase": "forward",
+            "kind": "activation",
+            "tensors": 1,
+            "only_a_bytes": 8,
+            "only_b_bytes": 0,
+            "channel_s": -8.0,
+        }
+    ]
+    assert found["gained_cycles"] == [0, 0, 0, -4]
+    assert found["same_order"]
     (weight,) = table(found, "tensors")
     assert weight == {
         "tensor": "w",
@@ -115,6 +129,15 @@ def test_no_change_is_told_of_the_seconds_of_schedulers() -> None:
     assert min(seconds["a"], seconds["b"]) > 0
     assert seconds["change"] is None
     assert figures["makespan"]["change"] < 0
+
+
+def test_what_says_much_is_main() -> None:
+    found: Any = contrast_record(samples.picture("belady"), samples.picture("page"))
+    main = {figure["key"] for figure in found["figures"] if figure["is_main"]}
+    assert {"makespan", "traffic", "energy", "gap", "status", "compute_busy"} <= main
+    assert not main & {"objective", "replay", "seconds", "verified", "any_order_bound"}
+    changed = {f["key"] for f in found["figures"] if abs(f["change"] or 0) >= 0.01}
+    assert changed - {"objective", "replay"} <= main
 
 
 def test_the_other_way_round_signs_change() -> None:
@@ -191,6 +214,24 @@ def test_both_sides_add_up(timing: str) -> None:
                 assert stall == pytest.approx(one.stall.sum() / clock)
         traffic = sum(row["b_less_a_bytes"] for row in table(found, "tensors"))
         assert traffic == both[1].totals.traffic_bytes - both[0].totals.traffic_bytes
+
+
+def test_layers_and_gains_sum_up_to_the_whole() -> None:
+    apart = 0
+    for first, second in pairs():
+        found: Any = contrast_record(first, second)
+        saved = found["gaps"]["bytes_saved"]
+        rows = table(found, "kept by layers")
+        assert sum(row["only_b_bytes"] for row in rows) == sum(max(0, each) for each in saved)
+        assert sum(row["only_a_bytes"] for row in rows) == sum(max(0, -each) for each in saved)
+        gain = 0
+        lasts = dict(zip(second.view.timeline.order.tolist(), second.times.duration, strict=True))
+        for step, runs in enumerate(first.view.timeline.order.tolist()):
+            assert found["gained_cycles"][step] == gain
+            gain += int(first.times.duration[step] - lasts[runs])
+        assert found["gained_cycles"][-1] == gain == first.times.cycles - second.times.cycles
+        apart += not found["same_order"]
+    assert 0 < apart < SEEDS
 
 
 def test_a_schedule_does_not_differ_from_itself() -> None:

@@ -81,7 +81,7 @@ def test_files_keep_their_lines(view: ScheduleView) -> None:
     text = csv_text(analysis.detail(view.analysis, "tensor"))
     assert len(text.splitlines()) == 1 + len(view.instance.tensors)
     assert next(csv.DictReader(StringIO(text)))["name"] == SHOWN
-    trace = trace_text(view, trace_events(view))
+    trace = trace_text([view], trace_events([view]))
     assert "\x1b" not in trace
     assert json.loads(trace)["otherData"]["instance"] == NAME
     assert "\x1b" not in json.dumps(results_record(view.instance, [view.result]))

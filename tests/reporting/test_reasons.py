@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ import spmopt
 from spmopt.analysis.stalls import Cause
 from spmopt.core.errors import InputError
 from spmopt.reporting.contrast import gaps
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page.schedule import page_of
 from spmopt.reporting.quantities import si
 from spmopt.reporting.reasons import reasons
@@ -45,8 +47,33 @@ def test_figures_are_those_of_the_schedules() -> None:
     assert (a.totals.traffic_bytes > b.totals.traffic_bytes) == (" less over the DRAM" in traffic)
     assert si(b.totals.traffic_bytes, "B") in traffic
     saved_bytes = gaps(a, b).bytes_saved
-    assert f"B keeps {si(int(saved_bytes[saved_bytes > 0].sum()), 'B')} (" in kept
+    size = int(saved_bytes[saved_bytes > 0].sum())
+    channel = si(size / a.instance.machine.dram_bytes_per_s, "s")
+    assert kept.startswith(
+        f"B keeps {si(size, 'B')} between two uses that A does not, which saves {channel} of the "
+    )
+    assert "; by layers: " in where
     assert room.startswith("On average over time A fills ")
+
+
+def test_tensors_are_named_by_layer_and_kind_in_time_of_the_channel() -> None:
+    """Against sums over the rows of the table of what is kept otherwise."""
+    a, b = view("belady"), view("belady-size:granularity=page")
+    (kept,) = [text for text in reasons(a, b) if "between two uses" in text]
+    record: Any = contrast_record(a, b)
+    found = record["tables"]["kept between uses"]
+    names = [column["name"] for column in found["columns"]]
+    by: dict[tuple[str, str], dict[str, float]] = {}
+    for row in (dict(zip(names, values, strict=True)) for values in found["rows"]):
+        if row["channel_s"] > 0:
+            own = by.setdefault((row["kind"], re.split(r"[./]", row["until"])[0]), {})
+            own[row["tensor"]] = own.get(row["tensor"], 0) + row["channel_s"]
+    kind, group = max(by, key=lambda key: sum(by[key].values()))
+    own = by[kind, group]
+    largest = max(own, key=lambda name: own[name])
+    more = f", {len(own) - 1} more" if len(own) > 1 else ""
+    said = f"{si(sum(own.values()), 's')} by {kind}s for {group} ({largest} {si(own[largest], 's')}"
+    assert f"channel: {said}{more})" in kept
 
 
 def test_what_is_turned_round_says_the_contrary() -> None:

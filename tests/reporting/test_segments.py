@@ -13,7 +13,9 @@ from spmopt.reporting.covers import cover_words
 from spmopt.reporting.plots.schedule import plot_lanes
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.record import schedule_record
-from spmopt.reporting.trace import COMPUTE, OPERATIONS, PIECES, SEGMENTS, trace_events
+from spmopt.reporting.trace import trace_events
+from spmopt.reporting.trace.engine import COMPUTE, OPERATIONS, PIECES, SEGMENTS
+from spmopt.reporting.trace.events import ENGINE
 from tests.in_pieces import perceptron
 from tests.reporting.samples import picture as sample
 
@@ -55,9 +57,10 @@ def test_pieces_of_an_operation_are_one_layer(picture: ScheduleView) -> None:
 
 
 def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
-    events: Any = trace_events(picture)
+    events: Any = trace_events([picture])
+    own = [each for each in events if each["pid"] == ENGINE]
     slices = {
-        thread: [each for each in events if each.get("tid") == thread and each["ph"] == "X"]
+        thread: [each for each in own if each.get("tid") == thread and each["ph"] == "X"]
         for thread in (SEGMENTS, PIECES, OPERATIONS, COMPUTE)
     }
     assert len(slices[SEGMENTS]) == len(picture.segments)
@@ -68,8 +71,9 @@ def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
     names = {each.name for each in listed.listing.operations}
     assert {each["name"] for each in slices[OPERATIONS]} <= names
     assert {each["name"] for each in slices[COMPUTE]} <= names
-    whole = trace_events(sample("belady"))
-    assert not any(each.get("tid") in (SEGMENTS, PIECES) for each in whole)
+    whole = trace_events([sample("belady")])
+    of_whole = [each for each in whole if each["pid"] == ENGINE]
+    assert not any(each.get("tid") in (SEGMENTS, PIECES) for each in of_whole)
 
 
 def test_a_picture_has_a_lane_of_them(picture: ScheduleView) -> None:

@@ -18,18 +18,19 @@ from hypothesis import strategies as st
 from spmopt.analysis.stalls import Cause
 from spmopt.core.schedule import Command
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
-from spmopt.reporting.trace import (
+from spmopt.reporting.trace import tensors, trace_events, trace_text
+from spmopt.reporting.trace.addresses import ON_CHIP, lanes
+from spmopt.reporting.trace.engine import (
     COMPUTE,
     DMA_IN,
     DMA_OUT,
+    MOVES,
     OPERATIONS,
-    PROCESS,
+    RATE,
     STALLS,
     THREADS,
-    microseconds,
-    trace_events,
-    trace_text,
 )
+from spmopt.reporting.trace.events import BANKS, ENGINE, TENSORS, microseconds
 from tests import banks_by_hand
 from tests.reporting.schedule_view.small import pictures, result_of
 from tests.verifier import hand_made
@@ -69,11 +70,11 @@ def cases() -> list[tuple[ScheduleView, list[Any]]]:
         clocked(picture, FACTORS[number % len(FACTORS)])
         for number, picture in enumerate(pictures())
     ]
-    return [(picture, trace_events(picture)) for picture in shown]
+    return [(picture, trace_events([picture])) for picture in shown]
 
 
-def of_phase(events: list[Any], phase: str) -> list[Any]:
-    return [event for event in events if event["ph"] == phase]
+def of_phase(events: list[Any], phase: str, pid: int = ENGINE) -> list[Any]:
+    return [event for event in events if event["ph"] == phase and event["pid"] == pid]
 
 
 def ns(value: float) -> int:
@@ -91,14 +92,14 @@ def test_every_event_has_the_fields_of_its_phase() -> None:
     for _, events in cases():
         for event in events:
             assert NEEDED[event["ph"]] <= event.keys()
-            assert event["pid"] == PROCESS
-            assert event.get("tid", OPERATIONS) in THREADS
+            assert event["pid"] in (ENGINE, TENSORS, BANKS)
+            assert event["pid"] != ENGINE or event.get("tid", OPERATIONS) in THREADS
             assert event.get("ts", 0) >= 0
             assert event.get("dur", 0) >= 0
             assert isinstance(event["name"], str)
             assert event.get("bp", "e") == "e"
-        for counter in of_phase(events, "C"):
-            assert all(isinstance(value, int) for value in counter["args"].values())
+            if event["ph"] == "C":
+                assert all(isinstance(value, int) for value in event["args"].values())
 
 
 def test_threads_have_names_and_an_order() -> None:
@@ -111,19 +112,43 @@ def test_threads_have_names_and_an_order() -> None:
     assert named == dict(
         zip(THREADS, ("operations", "compute", "DMA in", "DMA out", "stalls"), strict=True)
     )
-    assert {event["name"] for event in of_phase(events, "M")} == {
-        "process_name",
-        "thread_name",
-        "thread_sort_index",
-    }
+    for pid in (ENGINE, TENSORS, BANKS):
+        about = of_phase(events, "M", pid)
+        assert Counter(event["name"] for event in about) == {
+            "process_name": 1,
+            "process_sort_index": 1,
+            "thread_name": len(about) // 2 - 1,
+            "thread_sort_index": len(about) // 2 - 1,
+        }
+        assert {event["tid"] for event in events if event["pid"] == pid and "dur" in event} <= {
+            event["tid"] for event in about if "tid" in event
+        }
 
 
-def test_slices_of_a_thread_follow_each_other() -> None:
+def tracks(events: list[Any]) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """Begin and end of all slices, by process and thread, in the order of the file."""
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for event in events:
+        if event["ph"] == "X":
+            begin = ns(event["ts"])
+            found.setdefault((event["pid"], event["tid"]), []).append(
+                (begin, begin + ns(event["dur"]))
+            )
+    return found
+
+
+def test_slices_of_a_thread_follow_each_other_or_lie_within() -> None:
     """Perfetto drops a slice that begins within another and ends after it."""
     for _, events in cases():
-        for thread in THREADS:
-            for (_, end), (begin, _) in pairwise(spans(events, thread)):
-                assert end <= begin
+        for (pid, _), slices in tracks(events).items():
+            around: list[int] = []
+            for begin, end in slices:
+                while around and around[-1] <= begin:
+                    around.pop()
+                assert not around or end <= around[-1]
+                assert not around or pid == TENSORS
+                around.append(end)
+            assert slices == sorted(slices, key=lambda each: each[0])
 
 
 def test_flows_begin_and_end_within_slices() -> None:
@@ -193,7 +218,7 @@ def test_stalls_and_computation_fill_the_time() -> None:
 
 def test_counters_are_the_occupancy_and_end_at_nothing() -> None:
     for picture, events in cases():
-        counters = of_phase(events, "C")
+        counters = [event for event in of_phase(events, "C") if event["name"] == "SPM"]
         assert counters == sorted(counters, key=lambda event: float(event["ts"]))
         assert not any(counters[-1]["args"].values())
         assert len({frozenset(event["args"]) for event in counters}) == 1
@@ -204,8 +229,8 @@ def test_counters_are_the_occupancy_and_end_at_nothing() -> None:
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_the_file_is_one_object(timing: str) -> None:
     picture = next(pictures((timing,)))
-    events = trace_events(picture)
-    document = json.loads(trace_text(picture, events))
+    events = trace_events([picture])
+    document = json.loads(trace_text([picture], events))
     assert document["traceEvents"] == events
     assert document["displayTimeUnit"] == "ns"
     assert document["otherData"]["timing"] == timing
@@ -221,14 +246,14 @@ def test_names_of_any_kind_survive() -> None:
     )
     instance = replace(case.instance, name=names[0], tensors=tensors)
     picture = ScheduleView.of(result_of(instance, case.schedule))
-    text = trace_text(picture, trace_events(picture))
+    text = trace_text([picture], trace_events([picture]))
     assert text.isascii()
     assert text.count("\n") == 1
     document = json.loads(text)
     found = {
         event["args"]["tensor"]
         for event in document["traceEvents"]
-        if event["ph"] == "X" and event["tid"] in (DMA_IN, DMA_OUT)
+        if event["ph"] == "X" and event["pid"] == ENGINE and event["tid"] in (DMA_IN, DMA_OUT)
     }
     assert found == {*names}
     assert document["otherData"]["instance"] == names[0]
@@ -249,11 +274,186 @@ def test_some_quotients_would_lose_a_nanosecond() -> None:
     assert all(int(microseconds(value) * 1000) == value for value in lost)
 
 
+def test_lanes_of_addresses_are_the_pages_in_use() -> None:
+    """Bytes by time of all slices are those of the verifier's account, exactly where no step is."""
+    for picture, events in cases():
+        slices, page = of_phase(events, "X", BANKS), picture.instance.machine.page_bytes
+        rows = picture.residencies
+        assert len(slices) == len(rows)
+        shown = sum(event["args"]["bytes"] * ns(event["dur"]) for event in slices)
+        clock = picture.instance.machine.clock_hz
+        held = int(((rows.stop - rows.start) * rows.pages).sum()) * page * 10**9 / clock
+        size = int(rows.pages.sum()) * page
+        assert shown == pytest.approx(held, abs=size + 1e-6)
+        if picture.times.timing == "steps":
+            cycles = int((picture.occupied.sum(axis=0) * picture.times.duration).sum())
+            assert held == pytest.approx(cycles * 10**9 / clock)
+        for event in slices:
+            assert (
+                event["args"]["address"] + event["args"]["bytes"]
+                <= picture.instance.machine.spm_pages * page
+            )
+            assert event["args"]["address"] % page == 0
+
+
+def test_no_address_is_in_two_lanes_at_once() -> None:
+    for picture, events in cases():
+        if picture.times.timing == "steps":
+            slices = sorted(
+                of_phase(events, "X", BANKS), key=lambda each: int(each["args"]["address"])
+            )
+            for place, one in enumerate(slices):
+                for other in slices[place + 1 :]:
+                    args = one["args"]
+                    if other["args"]["address"] >= args["address"] + args["bytes"]:
+                        break
+                    first, last = sorted((one, other), key=lambda each: float(each["ts"]))
+                    assert ns(first["ts"]) + ns(first["dur"]) <= ns(last["ts"])
+
+
+def test_bytes_on_chip_are_those_of_the_verifier() -> None:
+    for picture, events in cases():
+        counters = of_phase(events, "C", BANKS)
+        assert {event["name"] for event in counters} == {ON_CHIP}
+        assert max(event["args"]["bytes"] for event in counters) == picture.totals.peak_spm_bytes
+        assert counters[-1]["args"]["bytes"] == 0
+
+
+def test_tracks_of_tensors_are_their_residencies_and_uses() -> None:
+    for picture, events in cases():
+        table, view, slices = (
+            picture.view.schedule.residency,
+            picture.view,
+            of_phase(events, "X", TENSORS),
+        )
+        held = [event for event in slices if event["cat"] == "residency"]
+        names = {
+            event["tid"]: event["args"]["name"]
+            for event in of_phase(events, "M", TENSORS)
+            if event["name"] == "thread_name"
+        }
+        shown = Counter((names[event["tid"]], event["args"]["bytes"]) for event in held)
+        columns = zip(table.tensor.tolist(), table.size_bytes.tolist(), strict=True)
+        assert shown == Counter((view.name(tensor), size) for tensor, size in columns)
+        for kind, name in ((Command.LOAD, "loaded bytes"), (Command.STORE, "stored bytes")):
+            own = view.schedule.commands.take(view.schedule.commands.kind == kind)
+            resident = np.isin(own.tensor, table.tensor)
+            moved = int((own.end - own.begin)[resident].sum())
+            assert sum(event["args"][name] for event in held) == moved
+        uses = [event for event in slices if event["cat"] == "use"]
+        assert len(uses) == int(np.isin(view.timeline.tensor, table.tensor).sum())
+
+
+def test_why_a_tensor_came_and_went_by_hand() -> None:
+    """``y`` is written, half of it leaves, then the rest; it is loaded again in the last step."""
+    case = hand_made.reuse()
+    picture = ScheduleView.of(result_of(case.instance, case.schedule))
+    events: list[Any] = trace_events([picture])
+    slices = of_phase(events, "X", TENSORS)
+    again, loaded = ["last (step 3)"] * 2, "loaded from DRAM while last computes"
+    names = ("came", "went", "used next", "needed again", "stored bytes", "addresses")
+    assert [
+        (event["name"], *(event["args"][name] for name in names))
+        for event in slices
+        if event["tid"] == 1 and event["cat"] == "residency"
+    ] == [
+        ("8 B", "written by make", "kept on, more or less of it", *again, 4, "0 to 4, 4 to 8"),
+        ("4 B of it", "kept from before", "evicted, though needed again", *again, 4, "0 to 4"),
+        ("8 B", loaded, "end of the schedule", "never", "never", 0, "8 to 16"),
+    ]
+    assert [event["name"] for event in slices if event["tid"] == 1 and event["cat"] == "use"] == [
+        "written by make",
+        "read by last",
+    ]
+
+
+def test_the_rate_of_dram_adds_up_to_the_traffic() -> None:
+    for picture, events in cases():
+        rates = [event for event in of_phase(events, "C") if event["name"] == RATE]
+        end = spans(events, OPERATIONS)[-1][1]
+        assert not any(rates[-1]["args"].values())
+        times = [ns(event["ts"]) for event in rates]
+        assert times == sorted(times)
+        assert times[-1] == end
+        totals = picture.totals
+        for name, size in (("in", totals.dram_in_bytes), ("out", totals.dram_out_bytes)):
+            moved = sum(
+                event["args"][name] * (until - since) / 10**9
+                for event, (since, until) in zip(rates, pairwise(times), strict=False)
+            )
+            most = max(event["args"][name] for event in rates) if rates else 0
+            rounding = len(times) * (most + end / 10**9) / 10**9
+            assert moved == pytest.approx(size, abs=rounding + end / 10**9)
+
+
+def test_two_schedules_are_two_groups_that_begin_at_zero() -> None:
+    one, other = (cases()[place][0] for place in (0, 4))
+    events: list[Any] = trace_events([one, other])
+    first, second = trace_events([one]), trace_events([other])
+    apart = len(first)
+    pids = [{event["pid"] for event in part} for part in (events[:apart], events[apart:])]
+    assert not pids[0] & pids[1]
+    assert len(events) == apart + len(second)
+    for part, alone in ((events[:apart], first), (events[apart:], second)):
+        assert [each.get("ts") for each in part] == [each.get("ts") for each in alone]
+        assert [each.get("dur") for each in part] == [each.get("dur") for each in alone]
+    titles = [event["args"]["name"] for event in events if event["name"] == "process_name"]
+    assert [title[:3] for title in titles] == ["A: "] * 3 + ["B: "] * 3
+    flows = [event["id"] for event in events if event["ph"] == "s"]
+    assert len(flows) == len({*flows})
+    about = json.loads(trace_text([one, other], events))["otherData"]
+    assert [about[mark]["cycles"] for mark in "AB"] == [one.times.cycles, other.times.cycles]
+
+
 @pytest.mark.parametrize("timing", TIMINGS)
-def test_a_move_between_banks_is_an_instant_at_the_start_of_its_step(timing: str) -> None:
+def test_a_move_between_banks_is_an_instant_of_its_own_lane(timing: str) -> None:
     stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
-    found: list[Any] = trace_events(ScheduleView.of(stored, timing=timing))
+    found: list[Any] = trace_events([ScheduleView.of(stored, timing=timing)])
     (move,) = (event for event in found if event["ph"] == "i")
     assert (move["name"], move["args"]["bytes"], move["args"]["step"]) == ("move a", 4, 1)
-    steps = [event for event in found if event["ph"] == "X" and event["tid"] == OPERATIONS]
+    assert (move["tid"], move["args"]["from_bank"], move["args"]["to_bank"]) == (MOVES, 0, 1)
+    steps = [event for event in of_phase(found, "X") if event["tid"] == OPERATIONS]
     assert move["ts"] == steps[1]["ts"]
+    threads = [event for event in of_phase(found, "M") if event["name"] == "thread_name"]
+    assert [event["args"]["name"] for event in threads][-1] == "moves between banks"
+
+
+def test_each_bank_is_a_process_of_its_own() -> None:
+    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    found: list[Any] = trace_events([ScheduleView.of(stored)])
+    held = [
+        [
+            (event["name"], event["args"]["address"], event["args"]["came"], event["args"]["went"])
+            for event in of_phase(found, "X", BANKS + bank)
+        ]
+        for bank in (0, 1)
+    ]
+    assert held == [
+        [
+            ("a", 0, "loaded from DRAM while op0 computes", "moved to another address"),
+            ("b", 0, "loaded from DRAM while op1 computes", "no longer needed"),
+        ],
+        [("a", 4, "moved from another address", "end of the schedule")],
+    ]
+
+
+def test_there_are_as_many_lanes_as_things_at_once() -> None:
+    for picture, _ in cases():
+        rows = picture.residencies
+        own = rows.take(rows.start < rows.stop)
+        edges = np.concatenate([own.start, own.stop])
+        change = np.repeat([1, -1], len(own))
+        at_once = np.cumsum(change[np.lexsort((change, edges))]).max(initial=0)
+        assert int(lanes(own).max(initial=-1)) + 1 == at_once
+
+
+def test_of_many_tensors_the_largest_for_the_longest_time_have_tracks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tensors, "MOST", 1)
+    case = hand_made.reuse()
+    picture = ScheduleView.of(result_of(case.instance, case.schedule))
+    events: list[Any] = trace_events([picture])
+    about = [event["args"]["name"] for event in of_phase(events, "M", TENSORS)[::2]]
+    assert about == ["hand, belady: 1 of 2 tensors, by when they are on chip", "y"]
+    assert {event["tid"] for event in of_phase(events, "X", TENSORS)} == {1}

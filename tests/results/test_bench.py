@@ -225,6 +225,24 @@ def test_a_process_of_its_own_says_why_it_fails() -> None:
     assert (figures["operations"], figures["equal"]) == (110, 1.0)
 
 
+@pytest.mark.parametrize("deaths", [1, 3])
+def test_a_process_that_is_killed_is_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], deaths: int
+) -> None:
+    script, begun = tmp_path / "dies.py", tmp_path / "begun"
+    begun.touch()
+    script.write_text(
+        "import os\nfrom pathlib import Path\n"
+        f"begun = Path({str(begun)!r})\nbegun.write_text(begun.read_text() + 'x')\n"
+        f"if len(begun.read_text()) <= {deaths}:\n    os.kill(os.getpid(), 9)\n"
+        "print('{\"value\": 1}')\n"
+    )
+    figures = bench.launch(str(script), [], ("a", "", "0"))
+    assert figures == ({"value": 1} if deaths == 1 else {"error": "ended with code -9"})
+    assert begun.read_text() == "x" * (2 if deaths == 1 else 3)
+    assert capsys.readouterr().err.count("died and was replaced") == min(deaths, 2)
+
+
 @pytest.mark.parametrize("name", ["place", "tune", "joint", "settings"])
 def test_scripts_run_from_anywhere(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(RESULTS / name / "run.py"), "--quick"]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from spmopt.cli import Code
-from spmopt.search import journal
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE
 
@@ -17,7 +16,6 @@ LOG = "journal:j.log"
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(journal, "_HALF_WRITTEN_S", 0.0)
     (tmp_path / "s.toml").write_text(SPACE)
     return runner(capsys)
 
@@ -43,11 +41,30 @@ def test_a_damaged_line_of_a_journal_is_named(run: Run, damaged: str) -> None:
     assert f"error: --storage {LOG}: is damaged at line 7;" in said(run, LOG)
 
 
+@pytest.mark.parametrize("cut", [1, 5, 60])
+def test_a_journal_whose_last_line_is_cut_off_goes_on(run: Run, cut: int) -> None:
+    run(f"{TUNE} --storage {LOG}")
+    text = Path("j.log").read_text()
+    Path("j.log").write_text(text[:-cut])
+    assert run(f"tune show --storage {LOG}").code == Code.OK
+    shown = run(f"{TUNE} --storage {LOG}")
+    assert (shown.code, shown.err) == (Code.OK, "")
+    assert run(f"tune show --storage {LOG} --json").record["counts"]["solved"] == 2
+    lines = Path("j.log").read_text().splitlines(keepends=True)
+    kept = text[:-cut].splitlines(keepends=True)[:-1]
+    assert lines[: len(kept)] == kept
+    assert all(json.loads(line) for line in lines)
+
+
+def test_a_text_without_an_end_is_no_journal(run: Run) -> None:
+    Path("j.log").write_text("notes of mine")
+    assert "is no journal of Optuna" in said(run, LOG)
+    assert Path("j.log").read_text() == "notes of mine"
+
+
 def test_a_journal_that_is_cut_short(run: Run) -> None:
     run(f"{TUNE} --storage {LOG}")
     text = Path("j.log").read_text()
-    Path("j.log").write_text(text[:-5])
-    assert "its last line is cut off" in said(run, LOG)
     first = text.splitlines(keepends=True)[0]
     assert json.loads(first)["study_name"] == "s"
     Path("j.log").write_text(first)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,11 +14,12 @@ import optuna
 import pytest
 
 from spmopt.cli import Code
+from spmopt.core.processes import machine, own_name
 from spmopt.io.files import StoredResult
 from spmopt.search import trials
 from spmopt.search.evaluation import result_of
 from spmopt.search.setup import Setup
-from spmopt.search.storage import PROCESS, own_name
+from spmopt.search.storage import PROCESS
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE
 from tests.solving.fakes import bounds_only, install
@@ -145,7 +147,7 @@ def test_what_banks_and_fits_make_of_a_machine(run: Run) -> None:
 def test_a_lost_trial_is_told_from_one_that_runs(run: Run) -> None:
     run(f"{TUNE} --trials 1")
     study = optuna.load_study(study_name="s", storage="sqlite:///tune.db")
-    here = own_name().rpartition(":")[0]
+    here = machine()
     gone = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"],
         capture_output=True,
@@ -163,7 +165,7 @@ def test_a_lost_trial_is_told_from_one_that_runs(run: Run) -> None:
     shown = [run(f"tune show --trial {number}").out for number in range(1, 6)]
     assert shown == [
         "trial 1: lost: its process ended before it\n",
-        f"trial 2: running: process {own_name().rpartition(':')[2]} of this machine\n",
+        f"trial 2: running: process {os.getpid()} of this machine\n",
         "trial 3: running: process 12 of far\n",
         "trial 4: lost and begun again: its process ended before it\n",
         "trial 5: failed: no schedule found\n",

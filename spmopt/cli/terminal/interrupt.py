@@ -1,4 +1,4 @@
-"""Ctrl-C asks for the best schedule so far; a second one ends the program."""
+"""Ctrl-C, SIGTERM and SIGHUP ask for the best schedule so far; a second one ends the program."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 from _thread import interrupt_main
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Timer, current_thread, main_thread
+from threading import Timer
 from types import FrameType
 
-from spmopt.experiments.interrupts import handled
+from spmopt.experiments.interrupts import endings_as_interrupt, handled
 
 _SOON_S = 0.01
 
@@ -36,7 +36,7 @@ def leaving() -> Iterator[Callable[[], bool]]:
         pressed = True
         raise Interrupted
 
-    with handled([signal.SIGINT], handle), _again():
+    with handled([signal.SIGINT], handle), endings_as_interrupt(), _again():
         yield lambda: pressed
 
 
@@ -64,12 +64,6 @@ def _again() -> Iterator[None]:
         for timer in timers:
             timer.cancel()
         sys.unraisablehook = before
-
-
-def ignore() -> None:
-    """Let Ctrl-C have no effect: the program is about to end."""
-    if current_thread() is main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

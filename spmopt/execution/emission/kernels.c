@@ -181,6 +181,7 @@ UNARY(softsign, x / (1 + fabs(x)))
 UNARY(scale_by, x * number[0])
 UNARY(divide_by, x / number[0])
 UNARY(round_whole, rint(x))
+UNARY(round_to_zero, trunc(x))
 UNARY(round_down, floor(x))
 UNARY(round_up, ceil(x))
 UNARY(invert, x == 0)
@@ -341,8 +342,10 @@ static void batch_gradient(call *c) {
     }
 }
 
-/* Rows of m scores, and a label each. Integers: rows, m; of losses whether those of rows are
- * rounded to whole numbers. */
+/* Rows of m scores, and a label each. Integers: rows, m; number 0, of losses: what those of rows
+ * are multiplied by and then rounded, 0 where they are not. */
+static double counted(double loss, double factor) { return factor != 0 ? rint(factor * loss) : loss; }
+
 static void cross_entropy(call *c) {
     double total = 0;
     for (int64_t row = 0, m = c->integers[1]; row < c->integers[0]; row++) {
@@ -351,7 +354,7 @@ static void cross_entropy(call *c) {
         for (int64_t k = 0; k < m; k++) most = maximum(most, x[k]);
         for (int64_t k = 0; k < m; k++) all += exp(x[k] - most);
         for (int64_t k = 0; k < m; k++) chosen += (x[k] - most - log(all)) * (label == (double)k);
-        total += c->integers[2] ? rint(chosen) : chosen;
+        total += counted(chosen, c->numbers[0]);
     }
     c->results[0][0] = -total;
 }
@@ -372,8 +375,8 @@ static void likelihood(call *c) {
         for (int64_t k = 0; k < m; k++)
             chosen += c->operands[0][row * m + k] * (c->operands[1][row] == (double)k);
         double found = log(chosen);
-        if (c->integers[2]) found = isfinite(chosen) && !isfinite(found) ? 0 : rint(found);
-        total += found;
+        if (c->numbers[0] != 0 && isfinite(chosen) && !isfinite(found)) found = 0;
+        total += counted(found, c->numbers[0]);
     }
     c->results[0][0] = -total;
 }
@@ -522,28 +525,28 @@ static void wrap(call *c) {
 #define NAMED(name) {#name, name}
 
 const struct spmopt_named_kernel spmopt_kernels[] = {
-    NAMED(copy), NAMED(fill), NAMED(constant), NAMED(products), NAMED(sums), NAMED(maxima), NAMED(maxima_gradient),
-    NAMED(relu), NAMED(clip), NAMED(negative), NAMED(absolute), NAMED(sign), NAMED(square_root),
-    NAMED(exponential), NAMED(logarithm), NAMED(error_function), NAMED(reciprocal), NAMED(sine),
-    NAMED(cosine), NAMED(hyperbolic_tangent), NAMED(sigmoid), NAMED(hard_sigmoid),
-    NAMED(hard_swish), NAMED(swish), NAMED(mish), NAMED(gelu), NAMED(gelu_tanh), NAMED(elu),
-    NAMED(selu), NAMED(leaky_relu), NAMED(softplus), NAMED(softsign), NAMED(scale_by),
-    NAMED(divide_by), NAMED(round_whole), NAMED(round_down), NAMED(round_up), NAMED(invert),
-    NAMED(sum), NAMED(difference), NAMED(product), NAMED(quotient), NAMED(power), NAMED(greatest),
-    NAMED(least), NAMED(equal), NAMED(is_greater), NAMED(is_greater_or_equal), NAMED(is_less),
-    NAMED(is_less_or_equal), NAMED(both), NAMED(either), NAMED(relu_gradient),
-    NAMED(clip_gradient), NAMED(absolute_gradient), NAMED(square_root_gradient),
-    NAMED(exponential_gradient), NAMED(logarithm_gradient), NAMED(error_function_gradient),
-    NAMED(reciprocal_gradient), NAMED(sine_gradient), NAMED(cosine_gradient),
-    NAMED(hyperbolic_tangent_gradient), NAMED(sigmoid_gradient), NAMED(hard_sigmoid_gradient),
-    NAMED(hard_swish_gradient), NAMED(swish_gradient), NAMED(mish_gradient), NAMED(gelu_gradient),
-    NAMED(gelu_tanh_gradient), NAMED(elu_gradient), NAMED(selu_gradient),
-    NAMED(leaky_relu_gradient), NAMED(softplus_gradient), NAMED(softsign_gradient), NAMED(choose),
-    NAMED(give_where_equal), NAMED(sum_rows), NAMED(sum_squares), NAMED(greatest_of_rows),
-    NAMED(least_of_rows), NAMED(product_of_rows), NAMED(softmax), NAMED(log_softmax),
-    NAMED(softmax_gradient), NAMED(log_softmax_gradient), NAMED(normalize),
-    NAMED(batch_normalization), NAMED(normalization_gradient), NAMED(batch_gradient),
-    NAMED(cross_entropy), NAMED(cross_entropy_gradient), NAMED(likelihood),
+    NAMED(copy), NAMED(fill), NAMED(constant), NAMED(products), NAMED(sums), NAMED(maxima),
+    NAMED(maxima_gradient), NAMED(relu), NAMED(clip), NAMED(negative), NAMED(absolute), NAMED(sign),
+    NAMED(square_root), NAMED(exponential), NAMED(logarithm), NAMED(error_function),
+    NAMED(reciprocal), NAMED(sine), NAMED(cosine), NAMED(hyperbolic_tangent), NAMED(sigmoid),
+    NAMED(hard_sigmoid), NAMED(hard_swish), NAMED(swish), NAMED(mish), NAMED(gelu),
+    NAMED(gelu_tanh), NAMED(elu), NAMED(selu), NAMED(leaky_relu), NAMED(softplus), NAMED(softsign),
+    NAMED(scale_by), NAMED(divide_by), NAMED(round_whole), NAMED(round_to_zero), NAMED(round_down),
+    NAMED(round_up), NAMED(invert), NAMED(sum), NAMED(difference), NAMED(product), NAMED(quotient),
+    NAMED(power), NAMED(greatest), NAMED(least), NAMED(equal), NAMED(is_greater),
+    NAMED(is_greater_or_equal), NAMED(is_less), NAMED(is_less_or_equal), NAMED(both), NAMED(either),
+    NAMED(relu_gradient), NAMED(clip_gradient), NAMED(absolute_gradient),
+    NAMED(square_root_gradient), NAMED(exponential_gradient), NAMED(logarithm_gradient),
+    NAMED(error_function_gradient), NAMED(reciprocal_gradient), NAMED(sine_gradient),
+    NAMED(cosine_gradient), NAMED(hyperbolic_tangent_gradient), NAMED(sigmoid_gradient),
+    NAMED(hard_sigmoid_gradient), NAMED(hard_swish_gradient), NAMED(swish_gradient),
+    NAMED(mish_gradient), NAMED(gelu_gradient), NAMED(gelu_tanh_gradient), NAMED(elu_gradient),
+    NAMED(selu_gradient), NAMED(leaky_relu_gradient), NAMED(softplus_gradient),
+    NAMED(softsign_gradient), NAMED(choose), NAMED(give_where_equal), NAMED(sum_rows),
+    NAMED(sum_squares), NAMED(greatest_of_rows), NAMED(least_of_rows), NAMED(product_of_rows),
+    NAMED(softmax), NAMED(log_softmax), NAMED(softmax_gradient), NAMED(log_softmax_gradient),
+    NAMED(normalize), NAMED(batch_normalization), NAMED(normalization_gradient),
+    NAMED(batch_gradient), NAMED(cross_entropy), NAMED(cross_entropy_gradient), NAMED(likelihood),
     NAMED(likelihood_gradient), NAMED(dropout), NAMED(sgd), NAMED(momentum), NAMED(adam),
     NAMED(adagrad), NAMED(gather), NAMED(gather_gradient), NAMED(lstm_cell),
     NAMED(lstm_cell_gradient), NAMED(turn), NAMED(wrap),

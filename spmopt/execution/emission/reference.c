@@ -24,7 +24,6 @@ static struct {
     uint8_t *expected;      /* expected.bin */
 } reference;
 
-
 static const uint64_t ELEMENT_BYTES[] = {8, 4, 8, 4, 2, 1, 1, 1}; /* by type */
 
 /* Convert n elements of a type in memory to doubles, or back. */
@@ -56,15 +55,20 @@ static void widen(double *numbers, const uint8_t *bytes, uint32_t type, uint64_t
     }
 }
 
+/* Return the integer of a range that is nearest; those of 64 bits are those that doubles have. */
+static double nearest(double x, double low, double high) {
+    return isnan(x) ? 0 : rint(x < low ? low : x > high ? high : x);
+}
+
 static void narrow(uint8_t *bytes, const double *numbers, uint32_t type, uint64_t n) {
     switch (type) {
-    case SPMOPT_F64: TO(double, x);
-    case SPMOPT_F32: TO(float, x);
-    case SPMOPT_I64: TO(int64_t, isnan(x) ? 0 : x);
-    case SPMOPT_I32: TO(int32_t, isnan(x) ? 0 : x);
-    case SPMOPT_I16: TO(int16_t, isnan(x) ? 0 : x);
-    case SPMOPT_I8: TO(int8_t, isnan(x) ? 0 : x);
-    case SPMOPT_U8: TO(uint8_t, isnan(x) ? 0 : x);
+    case SPMOPT_F64: TO(double, isnan(x) ? NAN : x); /* always the same bits */
+    case SPMOPT_F32: TO(float, isnan(x) ? NAN : x);
+    case SPMOPT_I64: TO(int64_t, nearest(x, -9007199254740992, 9007199254740992));
+    case SPMOPT_I32: TO(int32_t, nearest(x, INT32_MIN, INT32_MAX));
+    case SPMOPT_I16: TO(int16_t, nearest(x, INT16_MIN, INT16_MAX));
+    case SPMOPT_I8: TO(int8_t, nearest(x, INT8_MIN, INT8_MAX));
+    case SPMOPT_U8: TO(uint8_t, nearest(x, 0, UINT8_MAX));
     default: TO(uint8_t, x != 0);
     }
 }

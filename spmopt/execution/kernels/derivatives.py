@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import pi, sqrt
+from math import pi, prod, sqrt
 
 import numpy as np
 
-from spmopt.execution.kernels.call import Array, Call, NodeKernel, summed_to
+from spmopt.execution.kernels.call import Array, Call, NodeKernel, places_of, summed_to
 from spmopt.execution.kernels.forward import normal_share, of_tanh, sigmoid
 from spmopt.graph.operators.attributes import integer, number
 
@@ -64,6 +64,15 @@ def _leaky(of: Array, call: Call) -> Array:
     return np.where(of > 0, 1, number(call.attributes, "alpha", 0.01)).astype(of.dtype)
 
 
+def _celu(x: Array, call: Call) -> Array:
+    alpha = number(call.attributes, "alpha", 1.0)
+    return np.where(x > 0, 1, np.exp(np.minimum(x, 0) / alpha))
+
+
+def _shrink(x: Array, call: Call) -> Array:
+    return (np.abs(x) > number(call.attributes, "lambd", 0.5)).astype(x.dtype)
+
+
 _SLOPES: Mapping[str, Slope] = {
     "Relu": lambda y, call: (y > 0).astype(y.dtype),
     "Clip": _clip,
@@ -96,6 +105,10 @@ _SLOPES: Mapping[str, Slope] = {
     "Softplus": lambda x, call: sigmoid(x),
     "Softsign": lambda x, call: 1 / (1 + np.abs(x)) ** 2,
     "LeakyRelu": _leaky,
+    "Celu": _celu,
+    "Shrink": _shrink,
+    "ThresholdedRelu": lambda y, call: (y > 0).astype(y.dtype),
+    "Rsqrt": lambda y, call: -0.5 * y * y * y,
 }
 
 
@@ -134,17 +147,50 @@ def _quotient(call: Call) -> Sequence[Array]:
     first = dy / b
     both = [first, *(-first * y for y in results)]
     wanted = both if len(both) == len(call.shapes) else both[1:]
-    return [summed_to(each, shape) for each, shape in zip(wanted, call.shapes, strict=True)]
+    return [call.summed(each, place) for place, each in enumerate(wanted)]
 
 
 def _choice(call: Call) -> Sequence[Array]:
-    """Give dY to the operand that a condition has chosen; of one alone, which is not told."""
+    """Give dY to the operand that a condition has chosen."""
     dy, condition = call.inputs
-    if len(call.shapes) != 2:
-        raise NotImplementedError("WhereGradient of one operand does not say of which")
     chosen = condition.astype(bool)
-    parts = (np.where(chosen, dy, 0), np.where(chosen, 0, dy))
-    return [summed_to(each, shape) for each, shape in zip(parts, call.shapes, strict=True)]
+    both = {1: np.where(chosen, dy, 0), 2: np.where(chosen, 0, dy)}
+    wanted = call.of or tuple(place + 1 for place in places_of(call, 2))
+    return [summed_to(both[k], shape) for k, shape in zip(wanted, call.shapes, strict=True)]
+
+
+def _leaky_of_each(call: Call) -> Sequence[Array]:
+    """Return dX, and the gradient of the slopes, of those that are wanted."""
+    dy, x, *slopes = call.inputs
+    found = [dy * np.where(x > 0, 1, slopes[0])] if slopes else []
+    found.append(np.where(x > 0, 0, dy * x))
+    return [summed_to(each, shape) for each, shape in zip(found, call.shapes, strict=False)]
+
+
+def _power(call: Call) -> Sequence[Array]:
+    """Return dX = dY E X^(E-1), and dE = dY Y ln X where Y is read; of X below 0 it has none."""
+    dy, x, e, *results = call.inputs
+    found = [dy * e * np.power(x, e - 1)]
+    found += [np.where(x > 0, dy * y * np.log(np.where(x > 0, x, 1)), 0) for y in results]
+    wanted = found if len(found) == len(call.shapes) else found[1:]
+    return [call.summed(each, place) for place, each in enumerate(wanted)]
+
+
+def _gated(call: Call) -> Sequence[Array]:
+    """Return gradients of Y = A sigmoid(alpha A) B, of those operands that are wanted."""
+    dy, a, *others = call.inputs
+    s = sigmoid(number(call.attributes, "alpha", 1.0) * a)
+    slope = s + number(call.attributes, "alpha", 1.0) * a * s * (1 - s)
+    found = [dy * b * slope for b in others] + [dy * a * s]
+    return [call.summed(each, place) for place, each in enumerate(found[: len(call.shapes)])]
+
+
+def _mean(call: Call) -> Sequence[Array]:
+    """Give each operand of a mean its share of dY."""
+    (dy,) = call.inputs
+    count = len(call.given) or len(places_of(call, len(call.shapes)))
+    count = 1 if call.whole_numbers else count  # of whole numbers a mean is their sum
+    return [summed_to(dy / count, shape) for shape in call.shapes]
 
 
 def _extreme(call: Call) -> Sequence[Array]:
@@ -159,8 +205,10 @@ def _total(call: Call) -> Sequence[Array]:
     """Add up: along axes, forward; to the shape of a broadcast operand or a bias, backward."""
     (x,), (shape,) = call.inputs[:1], call.shapes
     axes, keep = call.attributes.get("axes"), integer(call.attributes, "keepdims", 1)
-    if isinstance(axes, tuple):
+    if isinstance(axes, tuple) and axes:
         return [np.sum(x, axis=axes, keepdims=bool(keep)).reshape(shape)]
+    if prod(shape) == 1:
+        return [np.sum(x).reshape(shape)]
     of_filters = x.ndim > 2 and shape == x.shape[1:2] and "pads" in call.attributes
     if of_filters:
         return [np.sum(x, axis=(0, *range(2, x.ndim)))]
@@ -175,7 +223,12 @@ KERNELS: Mapping[str, NodeKernel] = {
     "MulGradient": _product,
     "DivGradient": _quotient,
     "WhereGradient": _choice,
+    "PReluGradient": _leaky_of_each,
+    "PowGradient": _power,
+    "SwiGLUGradient": _gated,
+    "MeanGradient": _mean,
     "ExtremeGradient": _extreme,
     "ReduceSum": _total,
     "CastGradient": lambda call: call.inputs[:1],
+    "CastLikeGradient": lambda call: call.inputs[:1],
 }

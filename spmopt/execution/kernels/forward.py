@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import erf, pi, sqrt
+from math import erf, pi, prod, sqrt
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def _gelu(call: Call) -> Sequence[Array]:
 
 
 def _swish(call: Call) -> Sequence[Array]:
-    (x,) = call.inputs
+    x = call.inputs[0]
     return [x * sigmoid(number(call.attributes, "alpha", 1.0) * x)]
 
 
@@ -61,41 +61,40 @@ def _cell(call: Call) -> Sequence[Array]:
     return [new, o * np.tanh(new)]
 
 
-def _rotary(call: Call) -> Sequence[Array]:
-    return [_turned(*call.inputs[:3])]
+def _converted(call: Call) -> Sequence[Array]:
+    """Return numbers to be of another type: integers leave out what is behind the point."""
+    (x, *_), to = call.inputs, call.dtypes
+    whole = bool(to) and to[0].kind in "iu" and x.dtype.kind == "f"
+    return [np.trunc(x) if whole else x]
 
 
-def _turned_back(call: Call) -> Sequence[Array]:
-    dy, cosines, sines = call.inputs[:3]
-    return [_turned(dy, cosines, -sines)]
+def _filled(call: Call) -> Sequence[Array]:
+    """Stand for what nothing says how to compute: of each operand, element by element.
 
-
-def _turned(x: Array, cosines: Array, sines: Array) -> Array:
-    """Turn pairs of features, one of each half of a head, by the angles of its position.
-
-    Features are of several heads, (N, S, H D), or each has an axis of its own, (N, H, S, D).
+    Operands are repeated as often as results are larger, and added up, each times another number.
     """
-    half = cosines.shape[-1]
-    split = x
-    if x.ndim == 3:
-        split = x.reshape(*x.shape[:2], -1, 2 * half).transpose(0, 2, 1, 3)
-    if cosines.ndim == 3:
-        cosines, sines = cosines[:, None], sines[:, None]
-    one, other = split[..., :half], split[..., half:]
-    found = np.concatenate((one * cosines - other * sines, other * cosines + one * sines), axis=-1)
-    if x.ndim == 3:
-        found = found.transpose(0, 2, 1, 3).reshape(x.shape)
+    found = []
+    for place, shape in enumerate(call.shapes):
+        total = np.zeros(prod(shape), np.float32)
+        for at, each in enumerate(call.inputs):
+            rows = -(-each.size // total.size) * total.size
+            whole = np.resize(each.astype(np.float32).ravel(), rows).reshape(-1, total.size)
+            total = total + (2 * at + 2 * place + 1) * whole.sum(axis=0)
+        found.append(total.reshape(shape))
     return found
 
 
 KERNELS: Mapping[str, NodeKernel] = {
     "Gelu": _gelu,
     "Erf": lambda call: [2 * normal_share(sqrt(2) * call.inputs[0]) - 1],
-    "Cast": lambda call: call.inputs[:1],
+    "Cast": _converted,
+    "CastLike": _converted,
+    "Rsqrt": lambda call: [1 / np.sqrt(call.inputs[0])],
+    "AssumedPointwise": _filled,
+    "AssumedPointwiseGradient": _filled,
     "Swish": _swish,
+    "SwiGLU": lambda call: [_swish(call)[0] * call.inputs[1]],
     "Sum": _sum,
     "LSTMGate": _gate,
     "LSTMCell": _cell,
-    "RotaryEmbedding": _rotary,
-    "RotaryEmbeddingGradient": _turned_back,
 }

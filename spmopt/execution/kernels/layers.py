@@ -204,6 +204,7 @@ KERNELS: Mapping[str, NodeKernel] = {
     "LayerNormalizationTraining": _layer_training,
     "RMSNormalizationTraining": _rms_training,
     "RMSNormalization": _rms,
+    "RMSNorm": _rms,
     "NormalizationGradient": _norm_gradient,
     "NormalizationGradientSums": _sums,
     "NormalizationGradientApply": _apply_sums,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
@@ -16,13 +17,15 @@ def _joined(call: Call) -> Sequence[Array]:
 
 
 def _parts(call: Call) -> Sequence[Array]:
-    """Cut a tensor in parts of the shapes of the results."""
+    """Cut a tensor in parts of the shapes of the results; of a gradient perhaps some of them."""
     (x,), axis = call.inputs, integer(call.attributes, "axis", 0)
-    edges = np.cumsum([0, *(shape[axis] for shape in call.shapes)]).tolist()
+    every = call.given if call.operator == "ConcatGradient" and call.of else call.shapes
+    edges = np.cumsum([0, *(shape[axis] for shape in every)]).tolist()
     if edges[-1] != x.shape[axis]:
         raise NotImplementedError("a gradient of some of the parts does not say of which")
     axis %= x.ndim
-    return [x[(slice(None),) * axis + (slice(*edge),)] for edge in pairwise(edges)]
+    parts = [x[(slice(None),) * axis + (slice(*edge),)] for edge in pairwise(edges)]
+    return [parts[place] for place in call.of] if every is call.given else parts
 
 
 def slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
@@ -118,47 +121,10 @@ def _spread(call: Call) -> Sequence[Array]:
     of_all = tuple(range(len(shape)))
     gone = {axis % len(shape) for axis in (axes if isinstance(axes, tuple) else of_all)}
     kept = dy.reshape([1 if k in gone else size for k, size in enumerate(shape)])
-    count = np.prod([shape[k] for k in gone]) if call.operator.startswith("ReduceMean") else 1
-    return [np.broadcast_to(kept / count if count != 1 else kept, shape)]
-
-
-_NEAREST = {
-    ("nearest", "half_pixel", "round_prefer_floor"),
-    ("nearest", "half_pixel", "round_prefer_ceil"),
-    ("nearest", "asymmetric", "floor"),
-}
-"""Ways of ONNX's Resize that by whole factors repeat each element: half a pixel is never between
-two."""
-
-
-def nearest(call: Call, small: tuple[int, ...], large: tuple[int, ...]) -> list[Array]:
-    """Return the place of the source of each element, along each axis, of enlarging nearest."""
-    asked = call.attributes
-    how = (
-        asked.get("mode", "nearest"),
-        asked.get("coordinate_transformation_mode", "half_pixel"),
-        asked.get("nearest_mode", "round_prefer_floor"),
-    )
-    known = {"shape", "mode", "coordinate_transformation_mode", "nearest_mode"}
-    if (
-        not set(asked) <= known
-        or how not in _NEAREST
-        or any(big % size for size, big in zip(small, large, strict=True))
-    ):
-        raise NotImplementedError("only enlarging by whole factors, by the nearest element")
-    return [np.arange(big) * size // big for size, big in zip(small, large, strict=True)]
-
-
-def _resized(call: Call) -> Sequence[Array]:
-    (x,) = call.inputs
-    return [x[np.ix_(*nearest(call, x.shape, call.shapes[0]))]]
-
-
-def _resized_back(call: Call) -> Sequence[Array]:
-    (dy,), (shape,) = call.inputs, call.shapes
-    found = np.zeros(shape, dy.dtype)
-    np.add.at(found, np.ix_(*nearest(call, shape, dy.shape)), dy)
-    return [found]
+    if not call.operator.startswith("ReduceMean") or call.whole_numbers:
+        return [np.broadcast_to(kept, shape)]  # of whole numbers a mean is their sum
+    every = call.given[0] if call.given else shape
+    return [np.broadcast_to(kept / prod(every[k] for k in gone), shape)]
 
 
 KERNELS: Mapping[str, NodeKernel] = {
@@ -178,8 +144,4 @@ KERNELS: Mapping[str, NodeKernel] = {
     "TileGradient": _untiled,
     "ReduceSumGradient": _spread,
     "ReduceMeanGradient": _spread,
-    "Resize": _resized,
-    "Upsample": _resized,
-    "ResizeGradient": _resized_back,
-    "UpsampleGradient": _resized_back,
 }

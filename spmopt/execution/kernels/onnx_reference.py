@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,8 +12,11 @@ from spmopt.core.errors import require_extra
 from spmopt.core.graph import Attribute, Node
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.graph import operators
+from spmopt.graph.operators.spec import OperatorSpec
 
 _OPSET = 22
+_OF_ELEMENTS = ("min", "max", "constant_value")
+"""Constants that are of the type of the first operand."""
 _Frozen = tuple[tuple[str, Attribute], ...]
 
 
@@ -31,6 +34,18 @@ def onnx_kernel(node: Node) -> NodeKernel | None:
     return _evaluated
 
 
+@cache
+def takes_bytes(operator: str) -> bool:
+    """Return whether an operator is one of integers of 8 bits too; those of other domains are."""
+    from onnx import defs
+
+    if "." in operator or not defs.has(operator):
+        return "." in operator
+    schema = defs.get_schema(operator)
+    kinds = {each.type_param_str: each.allowed_type_strs for each in schema.type_constraints}
+    return any("tensor(int8)" in kinds.get(each.type_str, ()) for each in schema.inputs[:1])
+
+
 def _newest(operator: str) -> int:
     from onnx import defs
 
@@ -38,61 +53,99 @@ def _newest(operator: str) -> int:
 
 
 def _evaluated(call: Call) -> Sequence[Array]:
-    types = tuple((each.dtype.str, each.shape) for each in call.inputs)
-    session, names = _session(
-        call.operator, tuple(call.attributes.items()), types, len(call.shapes)
-    )
+    inputs = _in_place(call.operator, call.attributes, call.inputs)
+    constants = (operators.lookup(call.operator).constants or {}).values()
+    own = {key: value for key, value in call.attributes.items() if key not in constants}
+    return reference(call.operator, own, inputs, len(call.shapes))
+
+
+def _in_place(
+    operator: str, attributes: Mapping[str, Attribute], given: Sequence[Array]
+) -> list[Array | None]:
+    """Return operands where ONNX has them: constants are attributes of ours, if they are known."""
+    spec, left = operators.lookup(operator), list(given)
+    constants = spec.constants or {}
+    last = max([*constants, len(given) - 1])
+    found: list[Array | None] = []
+    # What may be unknown is an operand behind the others, where it is.
+    loose = [k for k in spec.loose if constants[k] not in attributes]
+    behind = left[len(left) - _behind(spec, len(given), len(loose)) :]
+    left = left[: len(left) - len(behind)]
+    for place in range(last + 1):
+        key = constants.get(place)
+        if key is None:
+            found.append(left.pop(0) if left else None)
+        elif key in attributes:
+            found.append(_constant(key, attributes[key], given[0].dtype))
+        else:
+            found.append(behind.pop(0) if place in loose and behind else None)
+    return [*found, *left]
+
+
+def _behind(spec: OperatorSpec, given: int, most: int) -> int:
+    """Return how many of the operands are constants whose contents are not known."""
+    first = min((k for k in spec.constants or {}), default=given)
+    return min(max(given - first, 0), most)
+
+
+def reference(
+    operator: str,
+    attributes: Mapping[str, Attribute],
+    inputs: Sequence[Array | None],
+    results: int = 1,
+) -> list[Array]:
+    """Return what ONNX's reference computes.
+
+    Parameters
+    ----------
+    inputs
+        Operands where ONNX has them; None of those left out.
+    results
+        How many.
+    """
+    types = tuple(None if each is None else (each.dtype, each.shape) for each in inputs)
+    session = _session(operator, tuple(attributes.items()), types, results)
+    given = {f"x{place}": each for place, each in enumerate(inputs) if each is not None}
     with np.errstate(all="ignore"):
-        found: list[Any] = session.run(None, dict(zip(names, call.inputs, strict=True)))
+        found: list[Any] = session.run(None, given)
     return [np.asarray(each) for each in found]
 
 
 @cache
 def _session(
-    operator: str, attributes: _Frozen, types: tuple[tuple[str, tuple[int, ...]], ...], results: int
-) -> tuple[Any, list[str]]:
-    """Return a model of one node, and the names of its operands."""
+    operator: str,
+    attributes: _Frozen,
+    types: tuple[tuple[np.dtype[Any], tuple[int, ...]] | None, ...],
+    results: int,
+) -> Any:
+    """Return a model of one node."""
     from onnx import defs, helper
     from onnx.reference import ReferenceEvaluator
 
-    constants = operators.lookup(operator).constants or {}
     given: dict[str, Any] = dict(attributes)
-    own = {key: value for key, value in given.items() if key not in constants.values()}
-    names = [f"x{place}" for place in range(len(types))]
-    left, inputs, made = list(names), list[str](), []
-    for place in range(len(types) + len(constants)):
-        key = constants.get(place)
-        if key is None:
-            inputs.append(left.pop(0) if left else "")
-        elif key in given:
-            made.append(_constant(key, given[key], np.dtype(types[0][0])))
-            inputs.append(key)
-        else:
-            inputs.append("")
-    while inputs and not inputs[-1]:
-        inputs.pop()
-    kinds = [helper.np_dtype_to_tensor_dtype(np.dtype(kind)) for kind, _ in types]
+    names = ["" if kind is None else f"x{place}" for place, kind in enumerate(types)]
+    kinds: list[Any] = [
+        None if each is None else helper.np_dtype_to_tensor_dtype(each[0]) for each in types
+    ]
+    shown = list(names)
+    while shown and not shown[-1]:
+        shown.pop()
     outputs = [f"y{place}" for place in range(results)]
-    node = helper.make_node(operator, inputs, outputs, **own)
     graph = helper.make_graph(
-        [node],
+        [helper.make_node(operator, shown, outputs, **given)],
         operator,
         [
-            helper.make_tensor_value_info(name, kind, shape)
-            for name, kind, (_, shape) in zip(names, kinds, types, strict=True)
+            helper.make_tensor_value_info(name, kind, each[1])
+            for name, kind, each in zip(names, kinds, types, strict=True)
+            if each is not None
         ],
         [helper.make_tensor_value_info(name, kinds[0], None) for name in outputs],
-        initializer=made,
     )
     opset = max(defs.get_schema(operator).since_version, _OPSET)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    return ReferenceEvaluator(model), names
+    return ReferenceEvaluator(model)
 
 
-def _constant(name: str, value: Attribute, dtype: np.dtype[Any]) -> Any:
-    """Return an attribute as the input that it is in ONNX."""
-    from onnx import numpy_helper
-
-    whole = all(isinstance(each, int) for each in (value if isinstance(value, tuple) else (value,)))
-    array = np.array(value, np.int64 if whole and isinstance(value, tuple) else dtype)
-    return numpy_helper.from_array(array, name)
+def _constant(key: str, value: Attribute, dtype: np.dtype[Any]) -> Array:
+    """Return an attribute as the operand that it is in ONNX: of its type, or whole numbers."""
+    return np.array(value, dtype if key in _OF_ELEMENTS else None)

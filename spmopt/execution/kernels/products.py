@@ -20,7 +20,7 @@ from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import number
 from spmopt.graph.operators.loops import Access, Index, LoopNest, loop_nest
-from spmopt.graph.operators.spec import Shape, Style
+from spmopt.graph.operators.spec import Attributes, Shape, Style
 
 _FORWARD_OF_ONNX = ("Conv", "Gemm", "MatMul")
 """Operators that ONNX's own reference computes; its transposed convolution knows no groups."""
@@ -36,19 +36,29 @@ def product_kernel(node: Node) -> NodeKernel | None:
 
 
 def _computed(call: Call) -> Sequence[Array]:
-    rule = operators.lookup(call.operator).computes
-    assert rule is not None
-    inputs = tuple(each.shape for each in call.inputs)
-    nest = loop_nest(
-        rule(inputs, call.shapes, call.attributes), inputs, call.shapes, call.attributes
-    )
-    found = executed(nest, call.inputs, call.shapes)
+    found = of_operator(call.operator, call.attributes, call.inputs, call.shapes)
     if call.operator.startswith("Gemm"):
         found = [
             each * number(call.attributes, "beta" if place else "alpha", 1.0)
             for place, each in enumerate(found)
         ]
     return found
+
+
+def of_operator(
+    operator: str, attributes: Attributes, inputs: Sequence[Array], shapes: Sequence[Shape]
+) -> list[Array]:
+    """Execute what an operator computes, as its rule says.
+
+    Parameters
+    ----------
+    shapes
+        Of the results.
+    """
+    rule = operators.lookup(operator).computes
+    assert rule is not None
+    of, made = tuple(each.shape for each in inputs), tuple(shapes)
+    return executed(loop_nest(rule(of, made, attributes), of, made, attributes), inputs, made)
 
 
 def executed(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) -> list[Array]:

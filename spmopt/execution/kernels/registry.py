@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Node
 from spmopt.core.plugins import Registry
-from spmopt.execution.kernels import derivatives, forward, layers, movement, training, windows
+from spmopt.execution.kernels import (
+    derivatives,
+    forward,
+    integers,
+    layers,
+    movement,
+    quantized,
+    recurrent,
+    reductions,
+    sampling,
+    selecting,
+    training,
+    windows,
+)
 from spmopt.execution.kernels.call import NodeKernel
 from spmopt.execution.kernels.onnx_reference import onnx_kernel
 from spmopt.execution.kernels.products import product_kernel
@@ -19,10 +32,12 @@ def _kernel(name: str, found: object) -> NodeKernel:
     return found
 
 
+_MODULES = (
+    *(forward, derivatives, layers, movement, training, windows),
+    *(integers, quantized, recurrent, reductions, sampling, selecting),
+)
 _OWN: Mapping[str, NodeKernel] = {
-    name: kernel
-    for module in (forward, derivatives, layers, movement, training, windows)
-    for name, kernel in module.KERNELS.items()
+    name: kernel for module in _MODULES for name, kernel in module.KERNELS.items()
 }
 KERNELS: Registry[NodeKernel] = Registry(group="spmopt.kernels", make=_kernel, own=_OWN)
 """Kernels of the program, of packages (entry points ``spmopt.kernels``) and of users."""

@@ -37,17 +37,12 @@ def _rows(call: Call) -> tuple[Array, Array, Array | int]:
     return np.moveaxis(x, axis, -1), labels, above[0] if above else 1
 
 
-def _added(of_rows: Array, call: Call) -> Sequence[Array]:
-    """Add up what rows cost: of whole numbers whole ones, for pieces come in any order."""
-    return [np.asarray(-np.sum(np.round(of_rows) if call.whole_numbers else of_rows))]
-
-
 def _cross_entropy(call: Call) -> Sequence[Array]:
     """Add up over rows the logarithm of the softmax at each label."""
     x, labels, _ = _rows(call)
     shifted = x - np.max(x, axis=-1, keepdims=True)
     logs = shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
-    return _added(np.sum(logs * _one_hot(labels, x), axis=-1), call)
+    return [-np.sum(call.rounded(np.sum(logs * _one_hot(labels, x), axis=-1)))]
 
 
 def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
@@ -63,7 +58,7 @@ def _likelihood(call: Call) -> Sequence[Array]:
     logs = np.log(chosen)
     if call.whole_numbers:  # as results are that are no numbers of numbers: of each row
         logs = np.where(np.isfinite(chosen) & ~np.isfinite(logs), 0, logs)
-    return _added(logs, call)
+    return [-np.sum(call.rounded(logs))]
 
 
 def _likelihood_gradient(call: Call) -> Sequence[Array]:

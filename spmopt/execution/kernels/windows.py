@@ -19,6 +19,11 @@ from spmopt.graph.operators.attributes import integer, integers, number
 from spmopt.graph.operators.windows import sliding
 
 
+def _least(x: Array) -> float:
+    """Return what is below every element."""
+    return -np.inf if x.dtype.kind == "f" else float(np.iinfo(x.dtype).min)
+
+
 def _taps(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
     """Yield for each tap of a window where the results stand in an input padded generously."""
     kernel = integers(call.attributes, "kernel_shape")
@@ -50,14 +55,15 @@ def _unpadded(array: Array, room: Sequence[tuple[int, int]], shape: Sequence[int
 
 def _max_pool(call: Call) -> Sequence[Array]:
     (x,), (shape,) = call.inputs, call.shapes[:1]
-    padded = np.pad(x, _room(call, x.shape, shape), constant_values=-np.inf)
-    found = np.full(shape, -np.inf, x.dtype)
+    padded = np.pad(x, _room(call, x.shape, shape), constant_values=_least(x))
+    found = np.full(shape, _least(x), x.dtype)
     for where in _taps(call, x.shape, shape):
         found = np.maximum(found, padded[where])
     return [found]
 
 
-def _average_pool(call: Call) -> Sequence[Array]:
+def average_pool(call: Call) -> Sequence[Array]:
+    """Return the mean of each window."""
     (x,), (shape,) = call.inputs, call.shapes
     padded = np.pad(x, _room(call, x.shape, shape))
     total = np.zeros(shape, x.dtype)
@@ -130,6 +136,77 @@ def _around(x: Array, before: int, after: int) -> Array:
     return found
 
 
+def _power_pool_gradient(call: Call) -> Sequence[Array]:
+    """Return dX of the p-norm of each window."""
+    dy, x, y = call.inputs
+    p = integer(call.attributes, "p", 2)
+    room = _room(call, x.shape, y.shape)
+    padded = np.pad(x, room)
+    slope = np.sign(padded) * np.abs(padded) ** (p - 1)
+    share = dy * np.where(y == 0, 1, y) ** (1 - p)
+    found = np.zeros(padded.shape, dy.dtype)
+    for where in _taps(call, x.shape, y.shape):
+        found[where] += share * slope[where]
+    return [_unpadded(found, room, x.shape)]
+
+
+def _global_power(call: Call) -> Sequence[Array]:
+    dy, x, y = call.inputs
+    p = integer(call.attributes, "p", 2)
+    return [dy * np.where(y == 0, 1, y) ** (1 - p) * np.sign(x) * np.abs(x) ** (p - 1)]
+
+
+def _global_power_pool(call: Call) -> Sequence[Array]:
+    (x,), p = call.inputs, integer(call.attributes, "p", 2)
+    total = np.sum(np.abs(x) ** p, axis=tuple(range(2, x.ndim)), keepdims=True)
+    return [total ** (1 / p)]
+
+
+def _max_pool_with_places(call: Call) -> Sequence[Array]:
+    """Return the maxima, and the place of each in the operand, row by row or column by column."""
+    (x,), (shape,) = call.inputs, call.shapes[:1]
+    images, size = x.shape[0] * x.shape[1], prod(x.shape[2:])
+    own = np.arange(size).reshape(x.shape[2:])
+    if integer(call.attributes, "storage_order", 0):
+        own = np.arange(size).reshape(x.shape[:1:-1]).T
+    where = (np.arange(images) * size).reshape(*x.shape[:2], *(1,) * (x.ndim - 2)) + own
+    room = _room(call, x.shape, shape)
+    padded, where = np.pad(x, room, constant_values=_least(x)), np.pad(where, room)
+    found, place = np.full(shape, _least(x), x.dtype), np.zeros(shape, np.int64)
+    for tap in _taps(call, x.shape, shape):
+        larger = ~(padded[tap] <= found)
+        found, place = np.where(larger, padded[tap], found), np.where(larger, where[tap], place)
+    return [found, place]
+
+
+def _of_places(call: Call) -> Sequence[Array]:
+    """Add dY up at the places of the maxima."""
+    dy, place = call.inputs
+    (shape,) = call.shapes
+    found = np.zeros(shape, dy.dtype)
+    if integer(call.attributes, "storage_order", 0):  # columns of an image first
+        size, image = prod(shape[2:]), shape[2:]
+        inner = np.arange(size).reshape(image, order="F").ravel()
+        turned = np.empty(size, np.int64)
+        turned[inner] = np.arange(size)
+        place = place - place % size + turned[(place % size).astype(np.int64)]
+    there = (place >= 0) & (place < found.size)  # not bytes that were never written
+    np.add.at(found.reshape(-1), place[there].astype(np.int64), dy[there])
+    return [found]
+
+
+def _channels_last_max_pool(call: Call) -> Sequence[Array]:
+    first = _max_pool(channels_first(call))
+    return [np.moveaxis(first[0], 1, -1)]
+
+
+def channels_first(call: Call) -> Call:
+    """Return the call of a pooling of images whose channels are the last axis."""
+    ((images, *image, channels),) = call.shapes
+    inputs = [np.moveaxis(call.inputs[0], -1, 1), *call.inputs[1:]]
+    return replace(call, inputs=inputs, shapes=((images, channels, *image),))
+
+
 def _regions_gradient(call: Call) -> Sequence[Array]:
     """Add dY up where the regions are from: by the weights of the elements of one channel.
 
@@ -157,11 +234,18 @@ def _regions_gradient(call: Call) -> Sequence[Array]:
 
 KERNELS: Mapping[str, NodeKernel] = {
     "MaxPool": _max_pool,
-    "AveragePool": _average_pool,
+    "AveragePool": average_pool,
     "MaxPoolGradient": _max_pool_gradient,
     "AveragePoolGradient": _average_pool_gradient,
     "GlobalAveragePoolGradient": _global_average,
     "GlobalMaxPoolGradient": _global_max,
     "LRNGradient": _over_channels,
     "RoiAlignGradient": _regions_gradient,
+    "LpPoolGradient": _power_pool_gradient,
+    "GlobalLpPool": _global_power_pool,
+    "GlobalLpPoolGradient": _global_power,
+    "MaxPoolIndices": _max_pool_with_places,
+    "MaxPoolIndicesGradient": _of_places,
+    "MaxPoolIndexGradient": _of_places,
+    "com.microsoft.NhwcMaxPool": _channels_last_max_pool,
 }

@@ -91,7 +91,8 @@ def product_of(spec: OperatorSpec, table: Mapping[str, Any], where: str) -> Oper
             f'{where}: equation {table["equation"]!r} must be as "...mk,kn->...mn" or '
             '"bmk,bkn->bmn": a letter for each axis, each once in an operand'
         )
-    if len(places) != 2 or len(set(places)) != 2 or not all(isinstance(p, int) for p in places):
+    whole = all(isinstance(place, int) for place in places)  # else they may not be hashable
+    if not whole or len(places) != 2 or places[0] == places[1]:
         raise InputError(f"{where}: operands {places} must be the positions of A and B")
     a, b, result = found.groups()
     letters = set(a + b) - {"."}

@@ -21,10 +21,12 @@ from spmopt.reporting.curves.columns import (
     varying,
 )
 from spmopt.reporting.curves.layout import COVER, LISTED, Chart, chart_of
-from spmopt.reporting.plain import Json, column, plain, table
+from spmopt.reporting.plain import HEADS, Json, column, plain, table
 from spmopt.reporting.quantities import percent, share
 
 _OF_OBJECTIVE = {"time": "s", "replay": "s", "traffic": "B", "energy": "J"}
+_HIDDEN = 0.25
+"""Part of the height of curves below which a gap between them is hard to see."""
 _MOST_PANELS = 60
 """Panels of a view that is only one of several."""
 
@@ -101,11 +103,26 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
     )
 
 
+def opening(curves: Curves) -> int:
+    """Return the number of the view that shows most at first.
+
+    That is the first, unless curves and bound run into each other in it: where they fall so far
+    along x that in most panels the largest gap is but a small part of the height, the gap itself
+    is what is shown.
+    """
+    first = curves.views[0]
+    gaps = [at for at, each in enumerate(curves.views) if each.y.key == "gap" and each.x == first.x]
+    heights = [height for panel in first.panels if (height := panel.height_of_gaps) > 0]
+    return gaps[0] if gaps and heights and np.median(heights) < _HIDDEN else 0
+
+
 def curves_record(curves: Curves) -> Json:
     """Return all that is shown of a sweep, for a page; points are numbers of rows."""
-    first = curves.views[0]
+    opens = opening(curves)
+    first = curves.views[opens]
     return {
         "title": f"{curves.subject}: {first.y.label} over {first.x.label}",
+        "opens": opens,
         "subtitle": curves.conditions,
         "remarks": list(curves.remarks),
         "rows": {name: [row[name] for row in curves.rows] for name in curves.names},
@@ -136,7 +153,7 @@ def _rows(curves: Curves) -> Json:
     columns = [
         column(name, units=_OF_OBJECTIVE, of=names.index("objective"))
         if name in ("value", "bound")
-        else column(name, units.get(name))
+        else column(name, units.get(name), help=HEADS.get(name, f"Setting of the machine: {name}."))
         for name in names
     ]
     rows = [[row[name] for name in names] for row in curves.rows]

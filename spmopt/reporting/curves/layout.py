@@ -10,7 +10,7 @@ import numpy as np
 
 from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
-from spmopt.reporting.curves.columns import Quantity, Row, number, title
+from spmopt.reporting.curves.columns import PART, Quantity, Row, number, title
 
 LISTED, COVER = "listed", "cover"
 """The order of operations that an instance has, and that of the pieces of a cover."""
@@ -75,13 +75,35 @@ class Panel:
     lines: tuple[Series, ...]
     band: Band | None
 
+    @property
+    def range_of_y(self) -> tuple[float, float]:
+        """Least and most of all lines and the lower edge of the band."""
+        own = [line.y for line in self.lines]
+        found = np.concatenate(own if self.band is None else [*own, self.band.low])
+        return float(found.min()), float(found.max())
+
+    @property
+    def height_of_gaps(self) -> float:
+        """Largest distance from the bound to a line, as a part of the range of y."""
+        low, high = self.range_of_y
+        if self.band is None or low == high:
+            return 0.0
+        bound = dict(zip(self.band.x.tolist(), self.band.low.tolist(), strict=True))
+        gaps = [
+            y - bound[x]
+            for line in self.lines
+            for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True)
+            if x in bound
+        ]
+        return max(gaps, default=0.0) / (high - low)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chart:
     """One quantity over another, a panel for each setting of all others.
 
     ``categories`` are names of places on the x axis, from 0 on, where x is no number;
-    ``is_log``: x is better drawn on a logarithmic axis.
+    ``is_log``: x is better drawn on a logarithmic axis; ``is_high``: y is.
     """
 
     x: Quantity
@@ -89,6 +111,7 @@ class Chart:
     panels: tuple[Panel, ...]
     is_log: bool = False
     categories: tuple[str, ...] = ()
+    is_high: bool = False
 
 
 Point = tuple[float, int, Row]
@@ -127,7 +150,15 @@ def chart_of(
     if not panels:
         return None
     is_log = not categories and _is_wide(panels)
-    return Chart(x=x, y=y, panels=tuple(panels), is_log=is_log, categories=categories)
+    ranges = [panel.range_of_y for panel in panels] if y.unit != PART else []
+    return Chart(
+        x=x,
+        y=y,
+        panels=tuple(panels),
+        is_log=is_log,
+        categories=categories,
+        is_high=any(0 < _WIDE * low <= high for low, high in ranges),
+    )
 
 
 def _places(rows: Sequence[Row], x: Quantity) -> tuple[list[float], tuple[str, ...]]:

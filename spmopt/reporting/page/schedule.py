@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.contrast import contrast_record
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page.shell import Json, html
 from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
 from spmopt.reporting.reasons import reasons
@@ -15,12 +15,12 @@ from spmopt.reporting.schedule_view.view import headings
 SHARED = ("base", "theme", "axis", "chart", "table")
 """Scripts that any page can use: elements, data, themes, axes, charts, tables."""
 VIEW = (
-    *("sheet", "schedule", "words", "map", "lanes", "life", "gestures", "stage", "overview"),
-    *("side", "board", "headline", "details"),
+    *("sheet", "schedule", "align", "words", "map", "bands", "lanes", "life", "gestures"),
+    *("stage", "overview", "gain", "side", "board", "headline", "details"),
 )
 """Those that draw schedules."""
 SCRIPTS = (*SHARED, *VIEW, "schedule-page")
-_LATER = ("tables", "roofline")
+_LATER = ("tables", "roofline", "explained")
 """Parts of a record that are read when the pictures are drawn."""
 
 

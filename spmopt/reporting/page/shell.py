@@ -18,11 +18,12 @@ from html import escape
 from importlib.resources import files
 
 from spmopt import __version__
+from spmopt.core.errors import InputError
 from spmopt.reporting.tables import visible
 
 Json = Mapping[str, object]
 _SHELL = "shell.html"
-_STYLES = ("theme", "layout", "parts", "table", "chart")
+_STYLES = ("theme", "layout", "parts", "table", "chart", "story")
 _LEVEL = 6  # of compression: 9 takes five times as long, and saves a twentieth
 
 
@@ -100,8 +101,17 @@ def _hash(text: str) -> str:
 
 
 def packed(value: Json) -> str:
-    """Compress a value, as a block of a page has it."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    """Compress a value, as a block of a page has it.
+
+    Raises
+    ------
+    InputError
+        A figure in it is not finite, as quotients of what no schedule takes may be.
+    """
+    try:
+        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        raise InputError("figures that are too large to be shown; leave their rows out") from None
     return b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode()
 
 

@@ -63,7 +63,10 @@ def plot_curves(view: Chart, panel: int = 0, ax: Axes | None = None) -> Axes:
         if view.is_log:
             log_x_axis(ax, x)
         label_axis(ax.xaxis, view.x.label, view.x.unit)
-    limit_y(ax, y, cut=chosen.band is not None)
+    if view.is_high:
+        ax.set_yscale("log")
+    else:
+        limit_y(ax, y, cut=chosen.band is not None)
     label_axis(ax.yaxis, view.y.label, view.y.unit)
     return ax
 

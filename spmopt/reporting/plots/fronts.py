@@ -40,6 +40,10 @@ _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
 """How trials that are no members are drawn, by what came of them."""
 _NAMED = 20
 """Members of a front whose numbers find room."""
+_AXES_POINTS = np.array([500.0, 250.0])
+"""About how large axes are in a figure of their own; names keep apart by it."""
+_LETTER_POINTS = 4.6
+Box = tuple[float, float, float, float]
 
 
 def plot_front(
@@ -48,8 +52,8 @@ def plot_front(
     """Draw trials by two figures, by default into a figure of its own.
 
     A line under a member of the front goes down to what any schedule on its machine takes at
-    least. What proofs excluded is a cross where any schedule of it is at best. Constraints are
-    dashed.
+    least. What proofs excluded is a cross where any schedule of it is at best. Axes are scaled to
+    the trials: constraints are dashed among them, and arrows at the edge that they are beyond.
 
     Raises
     ------
@@ -71,11 +75,11 @@ def plot_front(
             ax.scatter(*zip(*places, strict=True), label=label, **look)
     _draw_members(ax, front, (across, up), members)
     dress(ax)
-    for axis, side, limit_line in ((across, ax.xaxis, ax.axvline), (up, ax.yaxis, ax.axhline)):
+    for axis, side in ((across, ax.xaxis), (up, ax.yaxis)):
         bounded = " ≥" if front.bounds_only and axis.of_schedules else ""
         label_axis(side, f"{axis.label}{bounded}", axis.unit)
-        for limit in axis.limits:
-            limit_line(limit.value, color=LINE, linewidth=1.0, linestyle="--", label=limit.text)
+    _draw_limits(ax, (across, up))
+    _name_members(ax, (across, up), members)
     missing = sum(trial.place(across, up) is None for trial in front.trials)
     if missing:
         note = f"{missing} of {len(front.trials)} trials are not known by both figures"
@@ -156,7 +160,7 @@ def _draw_members(ax: Axes, front: Front, plane: Plane, members: Sequence[Trial]
     x_values, y_values = zip(*places, strict=True)
     ax.scatter(x_values, y_values, s=30, marker="D", color=_FRONT, zorder=3, label=label)
     across, up = plane
-    for number, trial in enumerate(members):
+    for trial in members:
         place = trial.place(*plane)
         if place is None:
             continue
@@ -171,11 +175,74 @@ def _draw_members(ax: Axes, front: Front, plane: Plane, members: Sequence[Trial]
                 alpha=0.3,
                 label="what its machine takes at least",
             )
-        if number < _NAMED:
-            ax.annotate(
-                str(trial.number),
-                place,
-                xytext=(4, 5),
-                textcoords="offset points",
-                fontsize=TEXT - 2,
-            )
+
+
+def _draw_limits(ax: Axes, plane: Plane) -> None:
+    """Draw constraints as lines, or as arrows at the edge: they do not move the axes."""
+    (left, right), (foot, top) = ax.get_xlim(), ax.get_ylim()
+    beyond = 0
+    look: dict[str, Any] = {"color": LINE, "linewidth": 1.0, "linestyle": "--"}
+    for axis, draw, low, high in (
+        (plane[0], ax.axvline, left, right),
+        (plane[1], ax.axhline, foot, top),
+    ):
+        for limit in axis.limits:
+            if low <= limit.value <= high:
+                draw(limit.value, label=limit.text, **look)
+                continue
+            _draw_arrow(ax, limit.text, limit.value > high, axis == plane[0], beyond)
+            beyond += 1
+    ax.set_xlim(left, right)
+    ax.set_ylim(foot, top)
+
+
+def _draw_arrow(ax: Axes, text: str, is_above: bool, is_across: bool, line: int) -> None:
+    """Draw an arrow to an edge, with its text, the ``line``-th of those below each other."""
+    edge = 1.0 if is_above else 0.0
+    inward = 0.05 if not is_above else -0.05
+    place = 0.9 - 0.07 * line
+    end, start = ((edge, place), (edge + inward, place))
+    if not is_across:
+        end, start = ((0.97 - 0.25 * line, edge), (0.97 - 0.25 * line, edge + inward * 2))
+    side = "left" if is_across and not is_above else "right"
+    ax.annotate(
+        "",
+        end,
+        xytext=start,
+        xycoords="axes fraction",
+        textcoords="axes fraction",
+        arrowprops={"arrowstyle": "->", "color": LINE},
+    )
+    gap = 0.01 if side == "left" else -0.01
+    ax.text(
+        start[0] + gap,
+        start[1],
+        text,
+        transform=ax.transAxes,
+        fontsize=TEXT - 2,
+        ha=side,
+        va="center",
+        parse_math=False,
+    )
+
+
+def _name_members(ax: Axes, plane: Plane, members: Sequence[Trial]) -> None:
+    """Write numbers beside members, where neither a mark nor another number is."""
+    places = _places(plane, members)
+    data_to_axes = ax.transData - ax.transAxes
+    points = [data_to_axes.transform(place) * _AXES_POINTS for place in places]
+    boxes = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
+    named = [trial for trial in members if trial.place(*plane) is not None][:_NAMED]
+    for trial, place, (x, y) in zip(named, places, points, strict=False):
+        text = str(trial.number)
+        wide = _LETTER_POINTS * len(text)
+        for dx, dy in ((5, 4), (5, -11), (-5 - wide, 4), (-5 - wide, -11), (-wide / 2, 7)):
+            box = (x + dx, y + dy, x + dx + wide, y + dy + TEXT - 2)
+            if not any(_meet(box, other) for other in boxes):
+                boxes.append(box)
+                ax.annotate(text, place, (dx, dy), textcoords="offset points", fontsize=TEXT - 2)
+                break
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -26,7 +26,6 @@ _PART = "part"
 _TICKS = 10
 """Names of values that find room along the whole width of a picture."""
 _MOST_LETTERS = 22
-_FLAT = 0.8
 
 
 def label_axis(axis: Axis, label: str, unit: str) -> None:
@@ -88,13 +87,10 @@ def name_places(ax: Axes, names: Sequence[str]) -> None:
 
 
 def limit_y(ax: Axes, values: Reals, *, cut: bool = False) -> None:
-    """Let y begin at nothing; with ``cut`` not, where ``values`` run into each other at the top.
-
-    A cut axis says so.
-    """
+    """Let y begin at nothing; with ``cut`` where ``values`` do, if far from it, and say so."""
     low, high = float(values.min()), float(values.max())
-    if cut and low > _FLAT * high:
-        room = 0.08 * (high - low)
+    room = 0.08 * (high - low)
+    if cut and low < high and low > 3 * room:
         ax.set_ylim(low - 3 * room, high + room)
         ax.text(
             0.03, 0.03, "axis does not begin at 0", transform=ax.transAxes, fontsize=7, color="#555"

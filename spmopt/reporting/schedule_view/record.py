@@ -7,12 +7,16 @@ from fractions import Fraction
 import numpy as np
 
 from spmopt.analysis import Analysis, Cause
+from spmopt.analysis.explanation import Explanation
+from spmopt.analysis.obstacles import obstacles
 from spmopt.analysis.stalls import moved_bytes
 from spmopt.analysis.steps import ridge_point
 from spmopt.core.schedule import Command
 from spmopt.reporting.analysis import Columns, detail, records, unit_of
+from spmopt.reporting.explanation import stall_rows
 from spmopt.reporting.headings import bank_names, barrier_notes, order_notes, remarks
 from spmopt.reporting.occupancy import KINDS, kind_numbers
+from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain
 from spmopt.reporting.schedule_view.segments import SegmentSpan
 from spmopt.reporting.schedule_view.view import (
@@ -51,6 +55,9 @@ def _table(columns: Columns) -> Json:
     return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
 
 
+MOST_EXPLAINED = 500
+"""Steps whose stalls are explained, the longest; a page is to be small, and soon there."""
+_EXPLAINED = ("stall", "transfer", "tensor", "size", "blocked by", "detail")
 _UNPRICED = (
     "no lane of prices: with several banks a page has a price in each of them, none of the whole"
 )
@@ -85,6 +92,7 @@ def schedule_record(picture: ScheduleView) -> Json:
         "remarks": _remarks(picture),
         "kinds": list(KINDS),
         "causes": [cause.words for cause in Cause],
+        "phases": list(PHASES),
         "steps": _steps(picture),
         "segments": [_segment(picture, each) for each in picture.segments],
         "tensors": _tensors(picture),
@@ -93,6 +101,7 @@ def schedule_record(picture: ScheduleView) -> Json:
         "dram": plain(picture.copies),
         "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
         "roofline": _roofline(picture),
+        "explained": _explained(picture),
         "shadow_prices": _prices(picture),
     }
 
@@ -111,6 +120,7 @@ def _steps(picture: ScheduleView) -> Json:
         "name": [op.name for op in operations],
         "layer": [of.names[layer] for layer in of.layer.tolist()],
         "pass": ["backward" if back else "forward" for back in of.backward.tolist()],
+        "phase": phases(picture.analysis).tolist(),
         "kind": [op.kind for op in operations],
         "operation": line.order.tolist(),
         "start": times.start.tolist(),
@@ -192,6 +202,24 @@ def _roofline(picture: ScheduleView) -> Json:
         "peak_ops_per_s": float(machine.fastest),
         "bytes_per_s": float(machine.dram_bytes_per_s),
         "points": records(columns),
+    }
+
+
+def _explained(picture: ScheduleView) -> Json:
+    """Return by step what it waits for and what is in the way, as ``spmopt explain`` says it.
+
+    Of the steps that stall most; of others there is none.
+    """
+    figures = picture.analysis.steps
+    found = Explanation(figures=figures, obstacles=obstacles(figures))
+    stall = figures.stall_cycles
+    most = np.argsort(-stall, kind="stable")[:MOST_EXPLAINED]
+    return {
+        "columns": list(_EXPLAINED),
+        "steps": {
+            str(step): [list(row[2:]) for row in stall_rows(found, step, in_full=False)]
+            for step in np.sort(most[stall[most] > 0]).tolist()
+        },
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -182,7 +183,7 @@ class ScheduleView:
         size = self.instance.machine.spm_bytes
         return next(amount for amount in (MB, 1000, 1) if amount == 1 or 10 * amount <= size)
 
-    @property
+    @cached_property
     def figures(self) -> tuple[Figure, ...]:
         """Costs, quality and use of the schedule, and shadow prices."""
         found = figures(self.instance, self.result, self.totals)

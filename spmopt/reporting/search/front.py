@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spmopt.core.errors import unknown
-from spmopt.reporting.plain import Json, column, plain, table
+from spmopt.reporting.plain import HEADS, Json, column, plain, table
 
 if TYPE_CHECKING:  # a page of schedules loads nothing of searches
     from spmopt.search.records import ResourcePrices
@@ -202,8 +202,14 @@ def _trials(front: Front) -> Json:
     columns = [
         column("trial"),
         column("state", None),
-        *(column(name, None) for name in fields),
-        *(column(a.key, units[a.key], f"{a.label}{bounded[a.key]}") for a in figures),
+        *(column(name, None, help=_field_help(name)) for name in fields),
+        *(
+            column(
+                *(a.key, units[a.key], f"{a.label}{bounded[a.key]}"),
+                help=HEADS.get(a.key, f"{a.label} of the machine."),
+            )
+            for a in figures
+        ),
         column("gap", "change"),
         column("said", None, "proof or remark"),
     ]
@@ -219,6 +225,10 @@ def _trials(front: Front) -> Json:
         for trial in front.trials
     ]
     return table("Trials", "trials.csv", columns, rows)
+
+
+def _field_help(name: str) -> str:
+    return f"Setting of the machine that is searched: {name}."
 
 
 def _prices(front: Front) -> Json:

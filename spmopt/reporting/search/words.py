@@ -106,15 +106,17 @@ def figure_text(name: str, value: float, setup: Setup) -> str:
 
 
 def network_text(one: Mapping[str, Any], setup: Setup) -> str:
-    """Say what a network of a trial comes to, and how that was found."""
-    parts = [f"{one['scheduler']}, {one['status']}"]
+    """Say what a network of a trial comes to, and how that was found, as far as that is known."""
+    parts = [f"{one.get('scheduler') or 'unknown'}, {one.get('status') or 'unknown'}"]
     names = {"time": "time_s", "energy": "energy_j", "traffic": "traffic_bytes"}
     asked = setup.needs if setup.bound_only else names
-    parts += [figure_text(names[key], one[names[key]], setup) for key in asked]
-    if one["gap"] is not None:
+    known = [names[key] for key in asked if one.get(names[key]) is not None]
+    parts += [figure_text(name, one[name], setup) for name in known]
+    if one.get("gap") is not None:
         parts.append(f"gap {percent(one['gap'])}")
-    parts.append(f"solved in {duration(one['seconds'])}")
-    if one["verified"]:
+    if one.get("seconds") is not None:
+        parts.append(f"solved in {duration(one['seconds'])}")
+    if one.get("verified"):
         parts.append("verified")
     return "; ".join(parts)
 

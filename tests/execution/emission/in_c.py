@@ -67,6 +67,7 @@ def computed(
         buffers.append(np.zeros(each.array.size))
         if each.use is Use.READ:
             dtype = kernel.dtypes[operation.reads[each.place]]
+            assert dtype is not None
             buffers[-1][:] = operands[each.place].view(dtype)
     for step in steps.steps:
         _run(step, buffers)
@@ -75,6 +76,7 @@ def computed(
         for each, buffer in zip(steps.buffers, buffers, strict=True):
             if each.use is Use.WRITE:
                 dtype = kernel.dtypes[operation.writes[each.place]]
+                assert dtype is not None
                 results[each.place] = buffer.astype(dtype).view(np.uint8)
     return results
 

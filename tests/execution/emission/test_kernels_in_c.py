@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spmopt
+from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.pieces.segments import Cover
 from spmopt.execution.emission.reference.registry import DESCRIBED
@@ -23,6 +25,7 @@ from spmopt.graph.build import GraphBuilder
 from spmopt.graph.listing import listing
 from spmopt.graph.training import training_graph
 from tests.execution.emission.in_c import computed
+from tests.execution.test_operators import GRADIENTS, OfBatches
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 MACHINE = spmopt.machine(spm="256KiB")
@@ -52,7 +55,9 @@ def compare_all(kernel: GraphKernel, *, exactly: bool) -> None:
         operation = kernel.instance.operations[index]
         SEEN.add(kernel.task(index).node.operator)
         for tensor, one, other in zip(operation.writes, got, expected, strict=True):
-            got_, wanted = (np.array(each.view(kernel.dtypes[tensor])) for each in (one, other))
+            dtype = kernel.dtypes[tensor]
+            assert dtype is not None
+            got_, wanted = (np.array(each.view(dtype)) for each in (one, other))
             if exactly:
                 np.testing.assert_array_equal(got_, wanted, operation.name)
             else:
@@ -228,6 +233,76 @@ def test_networks_in_pieces(name: str) -> None:
     workload = spmopt.load(name, batch=2, training=True, optimizer="adam", parameters=ZOO[name])
     assert workload.graph is not None
     compare(workload.graph, in_pieces=True)
+
+
+def test_gradients_of_some_operands() -> None:
+    """Of an operand that nothing trains there is no gradient: kernels must know of which it is."""
+    b = GraphBuilder("some")
+    given, x = b.input("x", (2, 3)), b.add("Mul", [b.input("y", (2, 3)), b.weight("w", (3,))])
+    joined = b.add("Concat", [given, x], axis=1)
+    one = b.add("Where", [b.add("Greater", [given, b.input("z", (1,))]), given, x])
+    other = b.add("Where", [b.input("truths", (2, 1), element_type="bool"), x, given])
+    parts = [b.add("Div", [given, b.add("Exp", [x])]), b.add("Div", [x, b.weight("v", (2, 1))])]
+    found = b.add("Concat", [joined, one, other, *parts], axis=1)
+    compare(training_graph(b.finish([b.add("ReduceSum", [found], axes=(1,), keepdims=0)])))
+
+
+@pytest.mark.parametrize("name", ["ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean"])
+def test_reductions_over_pieces(name: str) -> None:
+    b = GraphBuilder("batch")
+    x = b.add("Gemm", [b.input("x", (4, 3)), b.weight("w", (3, 5))])
+    graph = b.finish([b.add(name, [x], axes=(0,), keepdims=0)])
+    compare(graph, in_pieces=True)
+    if name == "ReduceMean":
+        compare(training_graph(graph), in_pieces=True)
+
+
+def test_integers_leave_out_what_is_behind_the_point() -> None:
+    b = GraphBuilder("numbers")
+    x = b.add("Mul", [b.input("x", (3, 4)), b.weight("w", (4,))])
+    compare(b.finish([b.add("Cast", [x], to="int32"), b.add("Cast", [x], to="int64")]))
+
+
+@pytest.mark.parametrize("of", ["positions", "interleaved", "part", "limits", "edges", "unsigned"])
+def test_what_kernels_do_not_do_is_refused(of: str) -> None:
+    b = GraphBuilder("odd")
+    x, tables = b.input("x", (2, 2, 3, 8)), [b.input(name, (6, 4)) for name in ("cos", "sin")]
+    match of:
+        case "positions":
+            places = b.input("places", (2, 3), element_type="int64")
+            y = b.add("RotaryEmbedding", [x, *tables, places])
+        case "interleaved":
+            y = b.add("RotaryEmbedding", [x, *tables], interleaved=1)
+        case "part":
+            y = b.add("RotaryEmbedding", [x, *tables], rotary_embedding_dim=8)
+        case "limits":
+            y = b.add("Clip", [x, b.input("low", ())])
+        case "edges":
+            y = b.add("Pad", [x], pads=(0, 0, 0, 1) * 2, mode="edge")
+        case _:
+            y = b.add("Cast", [x], to="uint8")
+    kernel = GraphKernel(listing(b.finish([y]), MACHINE), None, "normal")
+    with pytest.raises(InputError, match=r"cannot be computed so in C: [^;]+; use kernels hash$"):
+        tasks(kernel)
+
+
+def test_quantized_operands_are_refused() -> None:
+    b = GraphBuilder("quantized")
+    x, w = (b.input(name, (4, 4), element_type="int8") for name in "xw")
+    kernel = GraphKernel(listing(b.finish([b.add("MatMul", [x, w])]), MACHINE), None, "normal")
+    with pytest.raises(InputError, match=r"in C: its operands are quantized; use kernels hash$"):
+        tasks(kernel)
+
+
+def test_operators_beside_the_usual() -> None:
+    compared = 0
+    for build in GRADIENTS.values():
+        for builder, in_pieces in ((GraphBuilder("one"), False), (OfBatches("one"), True)):
+            graph = training_graph(builder.finish([build(builder)]))
+            with contextlib.suppress(InputError):  # no kernels in C
+                compare(graph, in_pieces=in_pieces)
+                compared += 1
+    assert compared >= 8
 
 
 def test_no_operator_was_left_out() -> None:

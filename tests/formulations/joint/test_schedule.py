@@ -111,7 +111,11 @@ def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) 
     hints: list[Plan | None] = []
 
     def search(
-        instance: Instance, settings: JointSettings, start: Plan | None, stop: Callable[[], bool]
+        instance: Instance,
+        settings: JointSettings,
+        start: Plan | None,
+        stop: Callable[[], bool],
+        note: Callable[[str], None],
     ) -> Iterator[FoundSchedule]:
         hints.append(start)
         return iter(())

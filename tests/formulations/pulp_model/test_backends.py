@@ -221,6 +221,38 @@ def test_a_wrong_infeasible_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "calls the program infeasible, which it is not" in found.notes[0]
 
 
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_solver_that_dies_is_run_again_and_said_to_have(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, deaths: int
+) -> None:
+    real, begun = solving.solver, list[str]()
+
+    def solver(name: str, limits: solving.Limits, **more: Any) -> Any:
+        begun.append(name)
+        found = real(name, limits, **more)
+        if len(begun) <= deaths:
+            killed = tmp_path / "killed"
+            killed.write_text("#!/bin/sh\nkill -9 $$\n")
+            killed.chmod(0o755)
+            found.path = str(killed)
+        return found
+
+    monkeypatch.setattr(solving, "solver", solver)
+    folder = tmp_path / "files"
+    limits = solving.Limits(gap=0.0, seconds=60.0, threads=1, folder=folder)
+    found = solving.solved(golden.instance("mlp"), TRAFFIC, "PULP_CBC_CMD", limits)
+    assert len(begun) == 2
+    (note,) = found.notes
+    assert not folder.exists()
+    if deaths == 1:
+        assert note == "PULP_CBC_CMD died, and was run again"
+        assert found.plan is not None
+        assert found.bound == pytest.approx(2396)
+    else:
+        assert "PULP_CBC_CMD failed, or died" in note
+        assert (found.plan, found.bound) == (None, -float("inf"))
+
+
 def test_what_a_solver_prints_goes_to_a_file_while_it_runs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

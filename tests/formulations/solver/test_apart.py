@@ -4,14 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from threading import Timer
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
 from formulations.solver import apart
-from formulations.solver.apart import StoppedError, call, stream
+from formulations.solver.apart import DiedError, StoppedError, call, stream
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import SpmoptError
 
@@ -81,6 +83,99 @@ def test_a_process_that_dies_is_one_clear_line() -> None:
     with pytest.raises(SpmoptError, match=r"ended by itself \(exit code 3\); was there enough"):
         call("os:_exit", 3)
     assert call("math:comb", 4, 2) == 6
+
+
+def dies(flag: str, times: int) -> str:
+    """Kill the process at the first calls, then answer; every call adds a letter to a file."""
+    path = Path(flag)
+    done = path.read_text() if path.exists() else ""
+    path.write_text(done + "x")
+    if len(done) < times:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "answer"
+
+
+def dies_after_two(flag: str) -> Iterator[int]:
+    """Yield numbers from 0 on; the first time only two of them."""
+    for number in range(4):
+        if number == 2 and not Path(flag).exists():
+            Path(flag).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield number
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_process_that_dies_is_replaced(tmp_path: Path, times: int) -> None:
+    said: list[str] = []
+    flag = tmp_path / "flag"
+    assert call(f"{__name__}:dies", str(flag), times, note=said.append) == "answer"
+    assert said == [apart.REPLACED] * times
+    assert flag.read_text() == "x" * (times + 1)
+
+
+def test_a_call_that_kills_every_process_is_an_error(tmp_path: Path) -> None:
+    said: list[str] = []
+    with pytest.raises(DiedError, match="exit code -9"):
+        call(f"{__name__}:dies", str(tmp_path / "flag"), 99, note=said.append)
+    assert said == [apart.REPLACED] * (apart.LIVES - 1)
+
+
+def test_a_stream_whose_process_dies_begins_anew(tmp_path: Path) -> None:
+    said: list[str] = []
+    found = list(stream(f"{__name__}:dies_after_two", str(tmp_path / "f"), note=said.append))
+    assert found == [0, 1, 0, 1, 2, 3]
+    assert said == [apart.REPLACED]
+
+
+def test_one_that_dies_after_it_was_stopped_is_not_replaced(tmp_path: Path) -> None:
+    stopped: list[bool] = []
+    flag = str(tmp_path / "flag")
+
+    def stop() -> bool:
+        return bool(stopped)
+
+    said: list[str] = []
+    numbers = stream(f"{__name__}:dies_after_two", flag, stop=stop, note=said.append)
+    assert next(numbers) == 0
+    stopped.append(True)
+    assert list(numbers) == []
+    assert said == []
+
+
+def test_the_programs_of_a_process_end_with_it() -> None:
+    """Whether it is killed, or only its parent is."""
+    script = (
+        "import subprocess, sys\n"
+        "from formulations.solver import apart\n"
+        "for number in apart.stream('tests.formulations.solver.test_apart:naps'):\n"
+        "    print(*number, flush=True)\n"
+    )
+    for target in (0, 1):
+        line = [sys.executable, "-c", script]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            worker, program = map(int, process.stdout.readline().split())
+            os.kill((process.pid, worker)[target], signal.SIGKILL)
+            due = monotonic() + 20
+            while is_alive(program) and monotonic() < due:
+                sleep(0.02)
+            assert not is_alive(program)
+            process.kill()
+
+
+def naps() -> Iterator[tuple[int, int]]:
+    """Start a program, say both numbers, and wait for it."""
+    with subprocess.Popen(["sleep", "60"]) as program:
+        yield os.getpid(), program.pid
+        program.wait()
+
+
+def is_alive(process: int) -> bool:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 class OnlyThere:

@@ -8,6 +8,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.reporting.curves import Panel, curves_of, curves_record
+from spmopt.reporting.curves.curves import opening
 from spmopt.sweeps.stored import stored_sweep
 from tests.reporting.curves.rows import curves, relaxed, schedule
 
@@ -163,3 +164,30 @@ def _require_enclosed(panel: Panel) -> None:
         for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
             if not line.label.endswith(")"):
                 assert low[x] <= high[x] <= y
+
+
+def test_the_gap_opens_where_curves_run_into_each_other() -> None:
+    sizes = range(1, 9)
+
+    def opened(over: float) -> str:
+        rows = [
+            schedule(name, factor * over**at, over**at, spm_bytes=4096 * size)
+            for at, size in enumerate(sizes)
+            for name, factor in (("page", 1.001), ("lru", 1.05))
+        ]
+        found = curves(*rows)
+        return found.views[opening(found)].y.key
+
+    assert opened(0.995) == "time_s"
+    assert opened(0.9) == "gap"
+    bare = curves(*(schedule("page", 1 / size, None, spm_bytes=4096 * size) for size in sizes))
+    assert opening(bare) == 0
+
+
+def test_y_is_logarithmic_where_a_panel_has_it_far_apart() -> None:
+    def high(*times: float) -> bool:
+        rows = [schedule("page", t, t, spm_bytes=4096 * (k + 1)) for k, t in enumerate(times)]
+        return curves(*rows).views[0].is_high
+
+    assert high(1.0, 8.0)
+    assert not high(1.0, 7.9)

@@ -9,7 +9,7 @@ from tests.reporting.page.reading import Document
 from tests.reporting.search.fronts import front
 
 ODD = "</script><img src=x onerror=alert(1)>\"'&🙂"
-MADE: Mapping[str, object] = {"title": ODD, "tables": {}, "roofline": {}}
+MADE: Mapping[str, object] = {"title": ODD, "tables": {}, "roofline": {}, "explained": {}}
 
 
 def shown(trial: int, *, made: bool = True) -> TrialSchedule:

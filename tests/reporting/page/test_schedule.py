@@ -13,7 +13,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.scheduler import Request
 from spmopt.io.files import StoredResult, read_instance
 from spmopt.metrics import metrics
-from spmopt.reporting.contrast import contrast_record
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page, page_of
 from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
 from spmopt.reporting.reasons import reasons

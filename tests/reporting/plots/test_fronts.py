@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from matplotlib.text import Annotation
 
 from spmopt.core.errors import InputError
 from spmopt.reporting.plots.fronts import plot_front, plot_importances, save_front
-from tests.reporting.search.fronts import front
+from spmopt.reporting.search.front import Limit
+from tests.reporting.search.fronts import AREA, NUMBER, TIME, front
 
 
 def marks(ax: Axes) -> dict[str, list[list[float]]]:
@@ -43,6 +45,19 @@ def test_steps_gaps_and_limits_are_lines() -> None:
     assert np.asarray(least.get_ydata()).tolist() == [5.0, 5.0, 5.0]
     assert np.asarray(limit.get_ydata()).tolist() == [9.0, 9.0]
     assert limit.get_label() == "area_mm2 <= 9"
+
+
+def test_constraints_beyond_the_trials_are_arrows() -> None:
+    limits = (Limit(text="area_mm2 <= 1000", value=1e3), Limit(text="area_mm2 >= 1", value=1.0))
+    found = replace(front(), axes=(TIME, replace(AREA, limits=limits), NUMBER))
+    ax = plot_front(found)
+    low, high = ax.get_ylim()
+    assert 4 < low < 5
+    assert 10 < high < 11
+    said = [text.get_text() for text in ax.texts]
+    assert {"area_mm2 <= 1000", "area_mm2 >= 1"} <= {*said}
+    ends = [text.xy[1] for text in ax.texts if isinstance(text, Annotation) and not text.get_text()]
+    assert ends == [1.0, 0.0]
 
 
 def test_other_figures_have_no_steps() -> None:

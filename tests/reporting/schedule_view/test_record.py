@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from spmopt.analysis import Cause
+from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import TensorKind
@@ -25,6 +26,7 @@ from spmopt.reporting.headings import barrier_notes
 from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.results import PART
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView, schedule_record
+from spmopt.reporting.schedule_view import record as record_module
 from spmopt.solving import solve
 from tests.reporting.schedule_view.small import pictures, result_of
 from tests.verifier import hand_made
@@ -250,3 +252,32 @@ def test_a_schedule_for_the_replay_says_that_steps_have_barriers() -> None:
     record: Any = schedule_record(ScheduleView.of(stored))
     assert record["remarks"] == barrier_notes(stored.result) != []
     assert schedule_record(ScheduleView.of(stored, timing="replay"))["remarks"] == []
+
+
+def test_stalls_are_explained_as_the_explanation_has_them(stored: StoredResult) -> None:
+    picture = ScheduleView.of(stored)
+    record: Any = schedule_record(picture)
+    explained, schedule = record["explained"], stored.result.schedule
+    assert schedule is not None
+    found = Explanation.of(stored.instance, schedule)
+    stalls = found.figures.stall_cycles.tolist()
+    assert {int(step) for step in explained["steps"]} == {k for k, s in enumerate(stalls) if s}
+    columns = explained["columns"]
+    for step, rows in explained["steps"].items():
+        largest = found.transfers(int(step))[0]
+        row = dict(zip(columns, rows[0], strict=True))
+        assert row["tensor"] == largest.name
+        assert row["transfer"] == largest.cause.words
+        assert row["blocked by"] == largest.obstacle.words
+        assert row["detail"] or largest.obstacle.words != "capacity"
+
+
+def test_the_longest_stalls_alone_are_explained(
+    stored: StoredResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_module, "MOST_EXPLAINED", 2)
+    picture = ScheduleView.of(stored)
+    record: Any = schedule_record(picture)
+    stalls = picture.analysis.steps.stall_cycles
+    shown = [int(step) for step in record["explained"]["steps"]]
+    assert sorted(stalls[shown]) == sorted(stalls)[-2:]

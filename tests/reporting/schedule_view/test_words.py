@@ -12,7 +12,7 @@ import pytest
 from spmopt.core.machine import Energy
 from spmopt.core.objective import TRAFFIC
 from spmopt.metrics import metrics
-from spmopt.reporting.contrast import contrast_record
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.plots.schedule import plot_gain, save, save_picture
 from spmopt.reporting.quantities import share, si
 from spmopt.reporting.results import figures

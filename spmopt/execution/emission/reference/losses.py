@@ -8,7 +8,7 @@ import numpy as np
 
 from spmopt.execution.emission.reference.products import add_up
 from spmopt.execution.emission.reference.steps import Describing, Steps, rows
-from spmopt.execution.kernels.call import Array, Call
+from spmopt.execution.kernels.call import FRACTIONS, Array, Call
 from spmopt.execution.kernels.training import CONSTANTS, STATES
 from spmopt.graph.operators.attributes import integer
 from spmopt.graph.operators.loops import Access, Index
@@ -22,7 +22,8 @@ def _loss(kernel: str) -> Describing:
         axis = -1 if call.operator == "LossGradient" else integer(call.attributes, "axis", -1)
         turned, many, inner = rows(x, [axis])
         if not kernel.endswith("gradient"):
-            do.run(kernel, results, [turned, labels], [many, inner, int(call.whole_numbers)])
+            factor = FRACTIONS if call.whole_numbers else 0
+            do.run(kernel, results, [turned, labels], [many, inner], [factor])
             return
         dy = above[0] if above else do.own(())
         if not above:

@@ -10,7 +10,7 @@ import numpy as np
 
 from spmopt.execution.emission.reference.steps import Describing, Steps, rows, summed_to
 from spmopt.execution.kernels.call import Array, Call
-from spmopt.execution.kernels.movement import nearest, slices
+from spmopt.execution.kernels.movement import slices
 from spmopt.graph.operators.attributes import integer, integers, number, text
 
 
@@ -31,7 +31,10 @@ def _joined(call: Call, results: Sequence[Array], do: Steps) -> None:
 
 def _split(call: Call, results: Sequence[Array], do: Steps) -> None:
     axis = integer(call.attributes, "axis", 0)
-    sources = _parts(call.inputs[0], axis, [each.shape[axis] for each in results])
+    some = call.operator == "ConcatGradient" and call.of
+    every = call.given if some else call.shapes
+    sources = [*_parts(call.inputs[0], axis, [shape[axis] for shape in every])]
+    sources = [sources[place] for place in call.of] if some else sources
     for target, source in zip(results, sources, strict=True):
         do.copy(target, source)
 
@@ -69,6 +72,8 @@ def _inside(call: Call, inner: tuple[int, ...]) -> tuple[slice, ...]:
 
 def _padded(call: Call, results: Sequence[Array], do: Steps) -> None:
     given = call.attributes
+    if len(call.inputs) > 1:
+        raise NotImplementedError("its constants are not known")
     if text(given, "mode", "constant") != "constant" or min(integers(given, "pads")) < 0:
         raise NotImplementedError("only constants around all of it")
     do.run("fill", results, numbers=[number(given, "constant_value", 0.0)])
@@ -123,9 +128,32 @@ def _untiled(call: Call, results: Sequence[Array], do: Steps) -> None:
     _summed(do, split, range(0, split.ndim, 2), results[0])
 
 
+_NEAREST = {
+    ("nearest", "half_pixel", "round_prefer_floor"),
+    ("nearest", "half_pixel", "round_prefer_ceil"),
+    ("nearest", "asymmetric", "floor"),
+}
+"""Ways of ONNX's Resize that by whole factors repeat each element: half a pixel is never between
+two."""
+
+
+def _require_nearest(call: Call, small: tuple[int, ...], large: tuple[int, ...]) -> None:
+    """Refuse images that are not enlarged by whole factors, by the nearest element."""
+    asked = call.attributes
+    how = (
+        asked.get("mode", "nearest"),
+        asked.get("coordinate_transformation_mode", "half_pixel"),
+        asked.get("nearest_mode", "round_prefer_floor"),
+    )
+    known = {"shape", "mode", "coordinate_transformation_mode", "nearest_mode"}
+    whole = not any(big % size for size, big in zip(small, large, strict=True))
+    if not set(asked) <= known or how not in _NEAREST or not whole:
+        raise NotImplementedError("only enlarging by whole factors, by the nearest element")
+
+
 def _resized(call: Call, results: Sequence[Array], do: Steps) -> None:
     x, large = call.inputs[0], results[0].shape
-    nearest(call, x.shape, large)
+    _require_nearest(call, x.shape, large)
     pairs = zip(x.shape, _repeats(x.shape, large), strict=True)
     split = results[0].reshape([size for pair in pairs for size in pair])
     do.copy(split, do.reshaped(x, [size for own in x.shape for size in (own, 1)]))
@@ -133,7 +161,7 @@ def _resized(call: Call, results: Sequence[Array], do: Steps) -> None:
 
 def _resized_back(call: Call, results: Sequence[Array], do: Steps) -> None:
     dy, shape = call.inputs[0], results[0].shape
-    nearest(call, shape, dy.shape)
+    _require_nearest(call, shape, dy.shape)
     pairs = zip(shape, _repeats(shape, dy.shape), strict=True)
     split = do.reshaped(dy, [size for pair in pairs for size in pair])
     _summed(do, split, range(1, split.ndim, 2), results[0])
@@ -147,15 +175,21 @@ def _summed(do: Steps, array: Array, axes: Sequence[int], target: Array) -> None
 def _turned(call: Call, results: Sequence[Array], do: Steps) -> None:
     """Turn pairs of features, one of each half of a head, by the angles of its position."""
     x, cosines, sines = call.inputs[:3]
-    half = cosines.shape[-1]
+    half, tokens = cosines.shape[-1], x.shape[1 if x.ndim == 3 else 2]
+    other = [name for name in ("interleaved", "rotary_embedding_dim") if call.attributes.get(name)]
+    heads = integer(call.attributes, "num_heads", 0)
+    width = x.shape[-1] if x.ndim == 4 else x.shape[2] // heads if heads else 2 * half
+    if other or width != 2 * half or (len(call.inputs) > 3 and cosines.ndim == 2):
+        raise NotImplementedError("only halves of heads, by a row of the tables each position")
+    cosines, sines = (each[..., :tokens, :] for each in (cosines, sines))
     if cosines.ndim == 3:
         cosines, sines = cosines[:, None], sines[:, None]
     source, target = (_heads(do, each, 2 * half) for each in (x, results[0]))
-    one, other = source[..., :half], source[..., half:]
-    angles = [np.broadcast_to(each, one.shape) for each in (cosines, sines)]
+    first, second = source[..., :half], source[..., half:]
+    angles = [np.broadcast_to(each, first.shape) for each in (cosines, sines)]
     back = call.operator.endswith("Gradient")
     parts = [target[..., :half], target[..., half:]]
-    do.run("turn", parts, [one, other, *angles], numbers=[-1 if back else 1])
+    do.run("turn", parts, [first, second, *angles], numbers=[-1 if back else 1])
 
 
 def _heads(do: Steps, array: Array, features: int) -> Array:

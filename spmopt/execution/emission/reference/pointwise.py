@@ -9,9 +9,10 @@ from math import inf, prod
 import numpy as np
 
 from spmopt.execution.emission.reference.steps import Describing, Steps, rows, summed_to
-from spmopt.execution.kernels.call import Array, Call
+from spmopt.execution.kernels.call import FRACTIONS, Array, Call, places_of
 from spmopt.execution.kernels.forward import of_tanh
-from spmopt.graph.operators.attributes import integer, number
+from spmopt.execution.kernels.reductions import reduced_axes
+from spmopt.graph.operators.attributes import number
 
 _Numbers = Callable[[Call], Sequence[float]]
 
@@ -95,6 +96,8 @@ _BINARY: Mapping[str, str] = {
 
 def _unary(kernel: str, numbers: _Numbers) -> Describing:
     def described(call: Call, results: Sequence[Array], do: Steps) -> None:
+        if len(call.inputs) > 1 and call.operator == "Clip":
+            raise NotImplementedError("its limits are not known")
         do.run(kernel, results, call.inputs, numbers=numbers(call))
 
     return described
@@ -118,7 +121,10 @@ def _gelu(call: Call, results: Sequence[Array], do: Steps) -> None:
 
 
 def _same(call: Call, results: Sequence[Array], do: Steps) -> None:
-    do.copy(results[0], call.inputs[0].reshape(results[0].shape))
+    (x, *_), to = call.inputs, call.dtypes
+    if x.dtype.kind == "f" and to and to[0].kind in "iu":  # what is behind the point is left out
+        x = do.made("round_to_zero", [x])
+    do.copy(results[0], x.reshape(results[0].shape))
 
 
 def _choice(call: Call, results: Sequence[Array], do: Steps) -> None:
@@ -141,17 +147,27 @@ def _quotient(call: Call, results: Sequence[Array], do: Steps) -> None:
     first = do.made("quotient", [dy, b])
     both = [first, *(do.made("product", [do.made("negative", [first]), y]) for y in of)]
     wanted = both if len(both) == len(results) else both[1:]
-    for each, result in zip(wanted, results, strict=True):
-        summed_to(do, each, result.shape, result)
+    for place, (each, result) in enumerate(zip(wanted, results, strict=True)):
+        summed_to(do, _rounded(call, place, each, do), result.shape, result)
+
+
+def _rounded(call: Call, place: int, terms: Array, do: Steps) -> Array:
+    """Return terms that, of whole numbers, are whole again where they are to be summed up."""
+    before, after = call.shapes[place], terms.shape
+    if call.of and call.given and call.whole:
+        before, after = call.given[call.of[place]], call.whole[0]
+    if not call.whole_numbers or before == after:
+        return terms
+    return do.made("round_whole", [do.made("scale_by", [terms], [FRACTIONS])])
 
 
 def _choice_gradient(call: Call, results: Sequence[Array], do: Steps) -> None:
     dy, condition = call.inputs
-    if len(results) != 2:
-        raise NotImplementedError("WhereGradient of one operand does not say of which")
+    wanted = call.of or tuple(place + 1 for place in places_of(call, 2))
     zeros = do.own(())
-    for parts, result in zip(([dy, zeros], [zeros, dy]), results, strict=True):
-        summed_to(do, do.made("choose", [condition, *parts]), result.shape, result)
+    both = {1: [dy, zeros], 2: [zeros, dy]}
+    for place, result in zip(wanted, results, strict=True):
+        summed_to(do, do.made("choose", [condition, *both[place]]), result.shape, result)
 
 
 def _extreme(call: Call, results: Sequence[Array], do: Steps) -> None:
@@ -165,8 +181,12 @@ def _total(call: Call, results: Sequence[Array], do: Steps) -> None:
     x, result = call.inputs[0], results[0]
     axes = call.attributes.get("axes")
     of_filters = x.ndim > 2 and result.shape == x.shape[1:2] and "pads" in call.attributes
-    if isinstance(axes, tuple) or of_filters:
-        _reduced("sum_rows", call, results, do, axes if isinstance(axes, tuple) else None)
+    if isinstance(axes, tuple) and axes:
+        _reduced("sum_rows", call, results, do, axes)
+    elif result.size == 1:
+        _reduced("sum_rows", call, results, do, range(x.ndim))
+    elif of_filters:
+        _reduced("sum_rows", call, results, do, None)
     else:
         summed_to(do, x, result.shape, result)
 
@@ -177,16 +197,16 @@ def _reduced(
     """Reduce along axes; None: all but that of channels."""
     x = call.inputs[0]
     turned, many, inner = rows(x, [0, *range(2, x.ndim)] if axes is None else axes)
-    mean = call.operator in ("ReduceMean", "GlobalAveragePool")
-    do.run(kernel, results, [turned], [many, inner], [inner if mean else 1])
+    divisor = inner if call.operator == "GlobalAveragePool" else 1
+    if call.operator == "ReduceMean" and not call.whole_numbers:  # of whole ones it is their sum
+        every = call.whole[0] if call.whole else x.shape
+        divisor = prod(every[axis] for axis in axes or ())
+    do.run(kernel, results, [turned], [many, inner], [divisor])
 
 
 def _reduction(kernel: str) -> Describing:
     def described(call: Call, results: Sequence[Array], do: Steps) -> None:
-        axes, rank = call.attributes.get("axes"), call.inputs[0].ndim
-        if axes is None and integer(call.attributes, "noop_with_empty_axes", 0):
-            raise NotImplementedError("noop_with_empty_axes")
-        _reduced(kernel, call, results, do, axes if isinstance(axes, tuple) else range(rank))
+        _reduced(kernel, call, results, do, reduced_axes(call, call.inputs[0].ndim))
 
     return described
 
@@ -206,8 +226,12 @@ def _spread(call: Call, results: Sequence[Array], do: Steps) -> None:
     of_all = tuple(range(len(shape)))
     gone = {axis % len(shape) for axis in (axes if isinstance(axes, tuple) else of_all)}
     kept = do.reshaped(dy, [1 if k in gone else size for k, size in enumerate(shape)])
-    if not call.operator.startswith("ReduceSum"):
-        kept = do.made("divide_by", [kept], [prod(shape[k] for k in gone)])
+    every = call.given[0] if call.given else shape
+    of_mean = call.operator.startswith("ReduceMean")
+    if of_mean and call.whole_numbers:
+        pass  # of whole numbers a mean is their sum
+    elif not call.operator.startswith("ReduceSum"):
+        kept = do.made("divide_by", [kept], [prod((every if of_mean else shape)[k] for k in gone)])
     do.copy(results[0], kept)
 
 

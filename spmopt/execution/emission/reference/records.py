@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spmopt.execution.emission.binary import SECTION, Names, sections
 from spmopt.execution.emission.lines import VERSION
-from spmopt.execution.emission.reference.steps import TYPES, Step, Steps, View
+from spmopt.execution.emission.reference.steps import Step, Steps, View, type_code
 
 MAGIC = b"SPMOPTOP"
 _WORD, _LONG, _INTEGER, _NUMBER = np.dtype("<u4"), np.dtype("<u8"), np.dtype("<i8"), np.dtype("<f8")
@@ -45,7 +46,7 @@ VIEW = np.dtype(
 
 def binary(
     tasks: Sequence[Steps],
-    dtypes: Sequence[np.dtype[np.generic]],
+    dtypes: Sequence[np.dtype[Any] | None],
     allowed: Sequence[float | None],
 ) -> bytes:
     """Return the content of ``operators.bin``.
@@ -64,7 +65,7 @@ def binary(
     for each in tasks:
         tables.add(each)
     rows = [
-        (TYPES[dtype.newbyteorder("<").str], limit is not None, limit or 0.0)
+        (type_code(dtype), limit is not None, limit or 0.0)
         for dtype, limit in zip(dtypes, allowed, strict=True)
     ]
     content: dict[str, NDArray[np.generic]] = {

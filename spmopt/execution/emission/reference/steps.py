@@ -25,6 +25,23 @@ TYPES = {
 _MOST_AXES = 16
 
 
+def type_code(dtype: np.dtype[Any] | None) -> int:
+    """Return the code of a type of elements in memory; None is that of packed ones.
+
+    Raises
+    ------
+    InputError
+        C has none like it.
+    """
+    code = None
+    if dtype is not None and dtype.names is None:
+        code = TYPES.get(dtype.newbyteorder("<").str)
+    if code is None:
+        name = "less than a byte" if dtype is None else f"type {dtype.name}"
+        raise InputError(f"kernels: elements of {name} have none in C; use kernels hash")
+    return code
+
+
 class Use(IntEnum):
     """What a buffer is."""
 
@@ -71,7 +88,7 @@ class Steps:
         self.buffers = list[Buffer]()
         self.steps = list[Step]()
 
-    def read(self, place: int, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
+    def read(self, place: int, dtype: np.dtype[Any] | None, shape: Sequence[int]) -> Array:
         """Return the array of an operand."""
         return self._buffer(Use.READ, place, dtype, shape)
 
@@ -79,7 +96,7 @@ class Steps:
         """Return an array of zeros."""
         return self._buffer(Use.OWN, 0, np.dtype("f8" if kind == "f" else "i8"), shape)
 
-    def write(self, place: int, dtype: np.dtype[Any], array: Array) -> None:
+    def write(self, place: int, dtype: np.dtype[Any] | None, array: Array) -> None:
         """Make an array a result of the operation."""
         self.run("copy", [self._buffer(Use.WRITE, place, dtype, array.shape)], [array])
 
@@ -138,13 +155,11 @@ class Steps:
         found = array.reshape(shape)
         return found if self._holder(found) is not None else self.dense(array).reshape(shape)
 
-    def _buffer(self, use: Use, place: int, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
-        code = TYPES.get(dtype.newbyteorder("<").str if dtype.names is None else "")
-        if code is None:
-            raise InputError(
-                f"kernels: elements of type {dtype.name} have none in C; use kernels hash"
-            )
-        array: Array = np.empty(shape, np.float64 if dtype.kind == "f" else np.int64)
+    def _buffer(
+        self, use: Use, place: int, dtype: np.dtype[Any] | None, shape: Sequence[int]
+    ) -> Array:
+        code, kind = type_code(dtype), "i" if dtype is None else dtype.kind
+        array: Array = np.empty(shape, np.float64 if kind == "f" else np.int64)
         self.buffers.append(Buffer(use=use, place=place, type=code, array=array))
         return array
 

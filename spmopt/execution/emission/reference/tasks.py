@@ -16,11 +16,14 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.execution.emission.reference.registry import describing
 from spmopt.execution.emission.reference.steps import Steps
-from spmopt.execution.graph_kernel import UNFIT, GraphKernel, Task, wrapping_scale
+from spmopt.execution.graph_kernel import EXACT, UNFIT, GraphKernel, Task, wrapping_scale
 from spmopt.execution.kernels.call import Array, Call
+from spmopt.execution.kernels.folded import plain_operands
+from spmopt.execution.kernels.reductions import COMBINED
 from spmopt.execution.values import FACTOR
 from spmopt.graph.operators.attributes import integers
 
+_COMBINED = {"ReduceMax": "greatest", "ReduceMin": "least", "ReduceProd": "product"}
 _TRUTHS = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Not")
 
 
@@ -61,9 +64,7 @@ class _Writing:
         given = self._joined(operation.reads)
         call = self.kernel.call(task, [self._operand(task, at, given) for at in task.operands])
         floating = _makes_numbers(call)
-        made = [
-            self.steps.own(shape, "f" if floating else "i") for shape in self._shapes(task, call)
-        ]
+        made = [self.steps.own(shape, "f" if floating else "i") for shape in call.shapes]
         self._describe(task, call, made)
         found = dict[int, Array]()
         for place, array in enumerate(made):
@@ -71,8 +72,8 @@ class _Writing:
             before = None
             if task.node.outputs[place] in task.old:
                 before = task.share(given[task.outputs[place]], axis)
-            result = task.share(array, task.share_axes[place])
-            found[place] = self._finished(task, call, result, before)
+            result = task.share(array, axis) if task.by_place else array
+            found[place] = self._finished(call, place, result, before)
         layout, places = self.kernel.layout, {t: place for place, t in enumerate(task.outputs)}
         for place, tensor in enumerate(operation.writes):
             at = places[layout.tensor_of(tensor)]
@@ -115,17 +116,12 @@ class _Writing:
             array = self.steps.reshaped(array, split).transpose(perm)
         return self.steps.reshaped(array, self.kernel.graph.values[value].shape)
 
-    def _shapes(self, task: Task, call: Call) -> Sequence[tuple[int, ...]]:
-        """Return shapes of what the kernel makes."""
-        if any(axis is not None for axis in task.share_axes):
-            return [self.kernel.graph.values[v].shape for v in task.node.outputs]
-        return call.shapes
-
     def _describe(self, task: Task, call: Call, made: Sequence[Array]) -> None:
         """Add the steps of the operator; what they cannot do is an error of the input."""
         found, node = describing(task.node), task.node
         assert found is not None
         try:
+            self._require_plain(task, call)
             found(call, made, self.steps)
         except UNFIT as error:
             why = " ".join(str(error).split()) or type(error).__name__
@@ -134,10 +130,24 @@ class _Writing:
                 "kernels hash"
             ) from error
 
-    def _finished(self, task: Task, call: Call, result: Array, before: Array | None) -> Array:
+    def _require_plain(self, task: Task, call: Call) -> None:
+        """Refuse integers where floating point is computed, as quantized networks have them."""
+        whole = self.kernel.layout.whole_dtypes
+        dtypes = [whole[task.inputs[at]] for at in task.operands]
+        if any(each is None or each.kind in "iub" for each in dtypes):
+            samples = [np.ones(1, each or np.int8) for each in dtypes]
+            plain, scales = plain_operands(task.node.operator, samples)
+            if scales or any(a is not b for a, b in zip(plain, samples, strict=True)):
+                raise NotImplementedError("its operands are quantized")
+        if any(each.kind == "u" for each in call.dtypes) and _makes_numbers(call):
+            raise NotImplementedError("its results are unsigned")
+
+    def _finished(self, call: Call, place: int, result: Array, before: Array | None) -> Array:
         """Add what a piece or a reader before has left there, and wrap whole numbers."""
         do = self.steps
-        if self.kernel.whole_numbers and result.dtype.kind == "f" and not task.exact:
+        if call.operator in COMBINED:
+            return result if before is None else do.made(_COMBINED[call.operator], [before, result])
+        if self.kernel.whole_numbers and result.dtype.kind == "f" and call.operator not in EXACT:
             others = [each for each in call.inputs if each.dtype.kind == "f"]
             operands = [result, *([] if before is None else [before]), *others]
             counts = [result.size, before is not None, len(others), *(e.size for e in others)]

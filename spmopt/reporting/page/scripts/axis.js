@@ -6,12 +6,22 @@ const LEAST_CYCLES = 20;
 class TimeAxis {
   /** @param {number} total @param {number} clockHz */
   constructor(total, clockHz) {
-    this.total = Math.max(1, total);
     this.clockHz = clockHz;
-    this.from = 0;
-    this.to = this.total;
     /** @type {Array<() => void>} */
     this.listeners = [];
+    this.take(total);
+  }
+
+  /**
+   * Shows all of `total` cycles.
+   * @param {number} total @param {number[]|null} edges where steps begin, if they are what is named
+   */
+  take(total, edges = null) {
+    this.total = Math.max(1, total);
+    this.edges = edges;
+    this.from = 0;
+    this.to = this.total;
+    this.changed();
   }
 
   get span() {
@@ -52,11 +62,37 @@ class TimeAxis {
     this.show(at - part * span, at + (1 - part) * span);
   }
 
-  /** Round times in view, about `most` of them, and the step between them, in seconds. */
+  /** Places to name, about `most` of them: [cycles, text] of round times, or of steps. */
   ticks(most) {
+    if (this.edges) {
+      const [first, last] = this.steps();
+      const stride = Math.max(1, roundStep((last - first) / Math.max(1, most)));
+      const places = multiples(stride, first, last);
+      return places.map((step) => [this.edges[step], `step ${count(step)}`]);
+    }
     const [from, to] = [this.from / this.clockHz, this.to / this.clockHz];
     const step = roundStep((to - from) / Math.max(1, most));
-    return { step, seconds: multiples(step, from, to) };
+    const digits = tickDigits(step, to);
+    const seconds = multiples(step, from, to);
+    return seconds.map((tick) => [tick * this.clockHz, si(tick, "s", digits)]);
+  }
+
+  /** First and last step in view. */
+  steps() {
+    const place = (cycles) => above(this.edges, cycles) - 1;
+    return [Math.max(0, place(this.from)), Math.min(this.edges.length - 2, place(this.to))];
+  }
+
+  /** What is in view, in words. */
+  words() {
+    const { from, to, clockHz, edges } = this;
+    if (edges) {
+      const [first, last] = this.steps();
+      return `steps ${count(first)} to ${count(last)}`;
+    }
+    const digits = tickDigits((to - from) / 100 / clockHz, to / clockHz);
+    const [start, end] = [from, to].map((cycles) => si(cycles / clockHz, "s", digits));
+    return `${start} to ${end}, ${si((to - from) / clockHz, "s", 3)} in view`;
   }
 }
 
@@ -75,7 +111,7 @@ class NumberAxis {
     this.values = [...new Set(values)].sort((a, b) => a - b);
     let [low, high] = [this.values[0] ?? 0, this.values.at(-1) ?? 1];
     this.isLog = isLog && low > 0;
-    this.isCut = zero && cut && !this.isLog && low > 0.8 * high && low < high;
+    this.isCut = zero && cut && !this.isLog && low < high && low > 0.06 * (high - low);
     const margin = this.isLog
       ? (high / low) ** 0.04 * (low === high ? 1.6 : 1)
       : (high - low) * 0.06 || Math.abs(high) * 0.1 || 0.5;

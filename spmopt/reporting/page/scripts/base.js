@@ -71,6 +71,11 @@ function fill(id, ...content) {
   byId(id).replaceChildren(...content.flat());
 }
 
+/** Text in which a number and its unit stay on one line. @param {string} text */
+function unbroken(text) {
+  return text.replace(/(\d) (?=(?:%|[pnµmkMGTP]?(?:s|B|J|W|FLOP)(?![A-Za-z])))/gu, "$1\u00a0");
+}
+
 /** Paragraphs of a list. @param {string[]} lines */
 function items(lines) {
   return lines.map((line) => dom`<li>${line}</li>`);
@@ -114,7 +119,8 @@ function sized(bytes) {
   for (const [place, prefix] of ["Ti", "Gi", "Mi", "Ki"].entries()) {
     const scaled = bytes / 2 ** (40 - 10 * place);
     const digits = String(Number(scaled.toPrecision(4)));
-    if (scaled >= 1 && Number(digits) === scaled && digits.length < most)
+    const isRound = scaled >= 1 && scaled < 1024 && Number(digits) === scaled;
+    if (isRound && digits.length < most)
       return `${digits} ${prefix}B`;
   }
   return decimal;

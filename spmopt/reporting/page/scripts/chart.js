@@ -48,6 +48,46 @@ function segment(name, [x1, y1], [x2, y2]) {
   return drawn("line", { class: name, x1, y1, x2, y2 });
 }
 
+/** An arrow to a point at an edge, in a direction: what lies beyond. */
+function arrow([x, y], [dx, dy]) {
+  const back = (along, aside) => [x - along * dx - aside * dy, y - along * dy - aside * dx];
+  const corners = [back(7, 4), [x, y], back(7, -4)];
+  return path("limit-arrow", `${pathThrough([back(13, 0), [x, y]])}${pathThrough(corners)}`);
+}
+
+/**
+ * Names beside points where neither another name nor a mark is; what finds no place is left out.
+ * @param {Chart} chart @param {Array<[string, number[]]>} names texts and points
+ * @param {number[][]} marks points that are not written over
+ */
+function placedLabels({ width, height }, names, marks) {
+  const boxes = marks.map(([x, y]) => [x - 6, y - 6, x + 6, y + 6]);
+  const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  const inside = ([left, top, right, foot]) =>
+    left >= CHART.left && right <= width && top >= 0 && foot <= height - CHART.foot + 2;
+  return names.flatMap(([text, [x, y]]) => {
+    const wide = 7.2 * text.length;
+    const places = [
+      [x + 8, y - 7],
+      [x + 8, y + 15],
+      [x - 8 - wide, y - 7],
+      [x - 8 - wide, y + 15],
+      [x - wide / 2, y - 11],
+      [x - wide / 2, y + 20],
+      [x + 11, y + 4],
+      [x - 11 - wide, y + 4],
+    ];
+    const box = ([left, foot]) => [left, foot - 10, left + wide, foot + 1];
+    const place = places.find((at) => {
+      const own = box(at);
+      return inside(own) && !boxes.some((other) => meet(own, other));
+    });
+    if (!place) return [];
+    boxes.push(box(place));
+    return [drawn("text", { x: place[0], y: place[1], class: "point-name" }, text)];
+  });
+}
+
 /** A sample for a legend. */
 function sample(width, ...parts) {
   return drawn("svg", { width, height: 16, "aria-hidden": "true" }, ...parts);

@@ -8,7 +8,7 @@ class Curves {
   /** @param {any} record of `curves_record` @param {string[]} colors */
   constructor(record, colors) {
     Object.assign(this, { record, colors, hidden: new Set(), isLog: {}, most: PANELS_AT_ONCE });
-    this.view = record.views[0];
+    this.view = record.views[record.opens];
   }
 
   xText(value) {
@@ -53,7 +53,8 @@ class Curves {
 
   /** Whether an axis is: as chosen, else x where its values are far apart. */
   isLogarithmic(side) {
-    return this.isLog[this.view[side].key] ?? (side === "x" && this.view.is_log);
+    const { is_log: isWide, is_high: isHigh } = this.view;
+    return this.isLog[this.view[side].key] ?? (side === "x" ? isWide : isHigh);
   }
 
   /** A choice of the scale of an axis, unless it has names of places. */
@@ -142,7 +143,7 @@ class Curves {
       ({ y, root }, place) => dom`<figure>
         <figcaption>
           ${panels[place].title && dom`<h3>${shortened(panels[place].title, 160)}</h3>`}
-          <p class="key">${y.isCut ? `${label}; the axis does not begin at 0` : label}</p>
+          <p class="key">${label}${y.isCut ? "; the axis does not begin at 0" : y.isLog ? ", logarithmic" : ""}</p>
         </figcaption>
         ${root}
       </figure>`,

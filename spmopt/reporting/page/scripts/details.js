@@ -19,7 +19,8 @@ function drawContrast([a], { gaps, tables }, board) {
   const pickers = {
     "kept between uses": (_, at) => {
       board.follow(gaps.tensor[at]);
-      board.axis.focus(a.edges[gaps.from_step[at]], a.edges[gaps.to_step[at] + 1]);
+      const { edges } = board.shown(a);
+      board.axis.focus(edges[gaps.from_step[at]], edges[gaps.to_step[at] + 1]);
       board.reveal();
     },
     layers: ([name]) => layer([name]),
@@ -49,20 +50,28 @@ function drawDetails(schedules, parts, board, look) {
     });
   };
   fill("tables", tablesOf(choices, make));
+  const all = parts.flatMap((part) => part.roofline.points);
   parts.forEach((part, place) => {
     const heading = marks.length > 1 ? [dom`<h3>${schedules[place].heading}</h3>`] : [];
-    byId("roofline").append(...heading, roofline(part.roofline, look.bounds));
+    byId("roofline").append(...heading, roofline(part.roofline, all, look.bounds));
   });
 }
 
 const ROOF_HEIGHT = 360;
 
-/** @param {any} record @param {string[]} colors of compute-bound and memory-bound layers */
-function roofline(record, colors) {
+/** Marks of compute-bound and memory-bound layers. */
+const ROOF_MARKS = [dotPath, (x, y) => markPath(1, x, y, 3.6)];
+
+/**
+ * @param {any} record @param {any[]} beside points of all rooflines of the page: they share axes
+ * @param {string[]} colors of compute-bound and memory-bound layers
+ */
+function roofline(record, beside, colors) {
   const { points: all, ridge, peak_ops_per_s: peak, bytes_per_s: rate } = record;
-  const points = all.filter((point) => point.operational_intensity > 0 && point.attained > 0);
+  const isDrawn = (point) => point.operational_intensity > 0 && point.attained > 0;
+  const points = all.filter(isDrawn);
   const axis = (label, unit, name, own) => {
-    const values = [...points.map((point) => point[name]), own];
+    const values = [...beside.filter(isDrawn).map((point) => point[name]), own];
     return new NumberAxis({ label, unit }, values, { isLog: true, isRound: true });
   };
   const chart = new Chart({
@@ -79,7 +88,8 @@ function roofline(record, colors) {
     paint: (made) => [
       ...["compute", "memory"].map((bound, kind) => {
         const chosen = points.filter((point) => point.bound === bound);
-        const dots = chosen.map((p) => dotPath(...made.place(p.operational_intensity, p.attained)));
+        const mark = ROOF_MARKS[kind];
+        const dots = chosen.map((p) => mark(...made.place(p.operational_intensity, p.attained)));
         return path(points.length > 2000 ? "marks faint" : "marks", dots.join(""), colors[kind]);
       }),
       roofPath(made, rate, ridge),
@@ -92,7 +102,8 @@ function roofline(record, colors) {
     <p class="key">attained FLOP/s</p>
     ${chart.root}
     <p class="key">
-      ${swatch(colors[0])}${"compute-bound "}${swatch(colors[1])}${"memory-bound"}
+      ${sample(16, path("marks", dotPath(8, 10), colors[0]))}${"compute-bound "}
+      ${sample(16, path("marks", ROOF_MARKS[1](8, 10), colors[1]))}${"memory-bound"}
       ${` · one point for each layer and pass${without}; above the roof are those that find operands on chip · ${figures}`}
     </p>
   </div>`;

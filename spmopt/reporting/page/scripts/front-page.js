@@ -3,10 +3,6 @@
 /** @param {Front} front */
 function drawAxes(front) {
   const { axes } = front.record;
-  const redraw = () => {
-    front.draw();
-    announce(`${front.y.label} over ${front.x.label}`);
-  };
   const choice = (label, side) => {
     const options = axes.map((axis) => {
       const name = axis.is_objective ? `${axis.label} (objective)` : axis.label;
@@ -19,11 +15,21 @@ function drawAxes(front) {
     const select = dom`<select change=${change}>${options}</select>`;
     return dom`<label class="pick">${label}${select}</label>`;
   };
-  const log = checkbox("logarithmic", false, (checked) => {
-    front.isLog = checked;
-    redraw();
-  });
-  fill("axes", choice("Upwards", "y"), choice("across", "x"), log);
+  const log = (side) => {
+    const label = `${front[side].label} logarithmic`;
+    return checkbox(label, front.chart[side].isLog, (checked) => {
+      front.isLog[front[side].key] = checked;
+      redraw();
+    });
+  };
+  const logs = dom`<span class="logs" />`;
+  const redraw = () => {
+    front.draw();
+    logs.replaceChildren(log("y"), log("x"));
+    announce(`${front.y.label} over ${front.x.label}`);
+  };
+  logs.append(log("y"), log("x"));
+  fill("axes", choice("Upwards", "y"), choice("across", "x"), logs);
 }
 
 /** Trials as a table: those of the front, or all. @param {Front} front */
@@ -104,6 +110,7 @@ async function openSchedule({ block: name, trial, network }, look, theme) {
   drawHeadline([schedule], null);
   drawLegend(schedule, look);
   const board = new Board([schedule], null, look, theme);
+  board.explained = [parts.explained];
   board.draw();
   theme.changed = () => board.draw();
   drawFind(schedule, board);
@@ -126,8 +133,8 @@ async function frontPage() {
     else announce(`Trial ${trial.number} is shown beside the front`);
   };
   const front = new Front(record, look.series, pick);
-  drawAxes(front);
   front.draw();
+  drawAxes(front);
   drawTrials(front, pick);
   drawShares(record.shares);
   byId("prices-section").hidden = record.prices.rows.length === 0;

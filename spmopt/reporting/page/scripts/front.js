@@ -3,6 +3,7 @@
 /** By how many pixels members of the front are found before others, and how many are numbered. */
 const MEMBER_LEAD = 5;
 const NAMED = 20;
+const FAR = 10; // how many times the ends of an axis are apart that is logarithmic unless asked
 
 /** Kinds of marks, in the order in which they are drawn: style, series of the color, path, words. */
 const TRIAL_MARKS = {
@@ -21,7 +22,7 @@ function listed(texts) {
 class Front {
   /** @param {any} record of `front_record` @param {string[]} colors @param {(trial: any) => void} pick */
   constructor(record, colors, pick) {
-    Object.assign(this, { record, colors, pick, isLog: false, chosen: -1 });
+    Object.assign(this, { record, colors, pick, isLog: {}, chosen: -1 });
     [this.x, this.y] = record.begin.map((key) => record.axes.find((axis) => axis.key === key));
     this.members = record.members.map((number) => record.trials.find((t) => t.number === number));
   }
@@ -78,8 +79,8 @@ class Front {
       const own = this.shown.flatMap(({ trial, at, kind }) =>
         kind === "front" ? [at[side], trial.least[of.key] ?? at[side]] : [at[side]],
       );
-      const values = [...own, ...of.limits.map(({ value }) => value)];
-      return new NumberAxis({ ...of, label: this.label(of) }, values, { isLog: this.isLog });
+      const isLog = this.isLogarithmic(of, own);
+      return new NumberAxis({ ...of, label: this.label(of) }, own, { isLog, isRound: true });
     };
     const trials = counted(this.shown.length, "trial");
     this.chart = new Chart({
@@ -102,6 +103,12 @@ class Front {
     this.drawMarks();
   }
 
+  /** Whether an axis is: as chosen, else where its values are far apart. */
+  isLogarithmic({ key }, values) {
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return this.isLog[key] ?? (key !== "trial" && low > 0 && high > FAR * low);
+  }
+
   paint(chart) {
     const at = (kind) => this.shown.filter((each) => each.kind === kind);
     const front = this.colors[1];
@@ -118,11 +125,11 @@ class Front {
       ...(this.isPlane() ? [path("series", this.steps(members), front)] : []),
       ...members.flatMap((each) => this.gap(chart, each, front)),
       ...marks.slice(-1),
-      ...members
-        .slice(0, NAMED)
-        .map(({ trial, pixel: [x, y] }) =>
-          drawn("text", { x: x + 8, y: y - 6 }, `${trial.number}`),
-        ),
+      ...placedLabels(
+        chart,
+        members.slice(0, NAMED).map(({ trial, pixel }) => [`${trial.number}`, pixel]),
+        members.map(({ pixel }) => pixel),
+      ),
       ...(chosen ? [drawn("circle", { class: "chosen", r: 10, cx, cy })] : []),
     ];
   }
@@ -149,22 +156,38 @@ class Front {
     ];
   }
 
-  /** Constraints on the figures of the axes. */
+  /** Constraints on the figures of the axes: lines, or arrows at the edge that they are beyond. */
   limits(chart) {
     const [foot, right] = [chart.height - CHART.foot, chart.width - CHART.right];
-    const words = (text, x, y) => drawn("text", { x, y, "text-anchor": "end" }, text);
-    const across = this.x.limits.map(({ value, text }) => [chart.across(value), text]);
-    const up = this.y.limits.map(({ value, text }) => [chart.up(value), text]);
-    return [
-      ...across.flatMap(([x, text]) => [
-        segment("limit", [x, CHART.top], [x, foot]),
-        words(text, x - 4, CHART.top + 12),
-      ]),
-      ...up.flatMap(([y, text]) => [
-        segment("limit", [CHART.left, y], [right, y]),
-        words(text, right, y - 4),
-      ]),
-    ];
+    const words = (text, x, y) =>
+      drawn("text", { x, y, "text-anchor": "end", class: "limit-name" }, text);
+    const made = [];
+    const beyond = { low: 0, high: 0 }; // how many names stand at an edge already
+    for (const { value, text } of this.x.limits) {
+      const part = chart.x.part(value);
+      if (part >= 0 && part <= 1) {
+        const x = chart.across(value);
+        made.push(segment("limit", [x, CHART.top], [x, foot]), words(text, x - 4, CHART.top + 12));
+        continue;
+      }
+      const y = CHART.top + 26 + 18 * beyond[part > 1 ? "high" : "low"]++;
+      const [x, to] = part > 1 ? [right, 1] : [CHART.left, -1];
+      made.push(arrow([x - 2 * to, y], [to, 0]));
+      const at = { x: x - 18 * to, y: y + 4, "text-anchor": to > 0 ? "end" : "start" };
+      made.push(drawn("text", { ...at, class: "limit-name" }, text));
+    }
+    for (const { value, text } of this.y.limits) {
+      const part = chart.y.part(value);
+      const y = chart.up(value);
+      if (part >= 0 && part <= 1)
+        made.push(segment("limit", [CHART.left, y], [right, y]), words(text, right, y - 4));
+      else {
+        const [edge, to] = part > 1 ? [CHART.top, -1] : [foot, 1];
+        made.push(arrow([right - 8, edge - 2 * to], [0, to]));
+        made.push(words(text, right - 18, part > 1 ? edge + 11 : edge - 4));
+      }
+    }
+    return made;
   }
 
   drawMarks() {

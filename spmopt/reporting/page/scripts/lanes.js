@@ -1,9 +1,10 @@
 // Quantities stacked over time: bytes by kind, and what engine and channel do, by column of pixels.
 
-const LANE = 30;
 const LANE_GAP = 8;
 const LANE_MARK = 5;
-const PRICE_LANE = 44;
+/** Pixels of lanes, of the gap between two, and of the lane of prices: of one schedule, of two. */
+const WIDE_LANES = { lane: 23, gap: 5, price: 36 };
+const NARROW_LANES = { lane: 17, gap: 4, price: 30 };
 const PIECE_WIDTH = 4;
 
 /**
@@ -75,7 +76,7 @@ function stallSpans({ edges, steps, count: length }, colors) {
     causes[0] += whole - sum;
     for (const [from, to] of [
       [edges[step], begin],
-      [end, edges[step + 1]],
+      [end, edges[step] + steps.cycles[step]],
     ]) {
       causes.forEach((waited, cause) => {
         if (to <= from || waited <= 0) return;
@@ -94,8 +95,10 @@ class ByteStack {
   /** @param {Schedule} schedule @param {{kinds: string[]}} look */
   constructor(schedule, look) {
     Object.assign(this, { schedule, look });
-    const { start, cycles, occupied } = schedule.steps;
-    const full = schedule.spm_pages * schedule.page_bytes;
+    const { start, occupied } = schedule.steps;
+    const { edges, spm_pages: pages, page_bytes: page } = schedule;
+    const cycles = start.map((begin, step) => edges[step + 1] - begin);
+    const full = pages * page;
     /** Of each kind the part of the scratchpad that it takes in each step. */
     this.spans = occupied.map((bytes) => ({
       start,
@@ -150,9 +153,10 @@ function hatching(context, color) {
 
 /** Lanes of engine and channel, stalls, and the price of the scratchpad. */
 class Lanes {
-  /** @param {Schedule} schedule @param {{causes: string[]}} look */
-  constructor(schedule, look) {
+  /** @param {Schedule} schedule @param {{causes: string[]}} look @param {typeof WIDE_LANES} sizes */
+  constructor(schedule, look, sizes = WIDE_LANES) {
     this.schedule = schedule;
+    this.sizes = sizes;
     const { compute_start: start, compute_cycles: cycles } = schedule.steps;
     const moves = (name, ...kinds) => {
       const classes = kinds.map((kind) => commandSpans(schedule, kind, look.causes));
@@ -171,14 +175,15 @@ class Lanes {
   }
 
   get height() {
-    const price = this.hasPrice ? PRICE_LANE + LANE_GAP : 0;
-    return this.lanes.length * (LANE + LANE_GAP) + price + LANE_GAP;
+    const { lane, gap, price } = this.sizes;
+    return this.lanes.length * (lane + gap) + (this.hasPrice ? price + gap : 0) + LANE_GAP;
   }
 
   /** Where a lane is; the price comes after the others. */
   box(sheet, place) {
-    const height = place < this.lanes.length ? LANE : PRICE_LANE;
-    return { ...sheet.plot, top: LANE_GAP + place * (LANE + LANE_GAP), height };
+    const { lane, gap, price } = this.sizes;
+    const height = place < this.lanes.length ? lane : price;
+    return { ...sheet.plot, top: LANE_GAP + place * (lane + gap), height };
   }
 
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {Theme} theme */
@@ -198,7 +203,7 @@ class Lanes {
   }
 
   /** Segments in turn of two shades, a line where a piece begins, and what of a label fits. */
-  drawSegments(context, { left, top, width }, axis, theme) {
+  drawSegments(context, { left, top, width, height }, axis, theme) {
     const across = width / axis.span;
     const place = (cycles) => Math.min(width, Math.max(0, (cycles - axis.from) * across));
     context.textAlign = "left";
@@ -207,17 +212,17 @@ class Lanes {
       if (to <= from) return;
       const fill = at % 2 ? theme.line : theme.muted;
       context.fillStyle = fill;
-      context.fillRect(left + from, top, Math.max(1, to - from), LANE - 1);
+      context.fillRect(left + from, top, Math.max(1, to - from), height - 1);
       context.fillStyle = theme.card;
       if (((stop - start) * across) / blocks.length >= PIECE_WIDTH)
-        for (const block of blocks) context.fillRect(left + place(block), top, 1, LANE - 1);
+        for (const block of blocks) context.fillRect(left + place(block), top, 1, height - 1);
       const wide = (each) => context.measureText(each).width;
       const text = labels.find((each) => wide(each) <= to - from - 8);
       if (!text) return;
       context.fillStyle = fill; // over the lines of pieces
-      context.fillRect(left + from + 2, top + 2, wide(text) + 4, LANE - 5);
+      context.fillRect(left + from + 2, top + 2, wide(text) + 4, height - 5);
       context.fillStyle = inkOn(fill);
-      context.fillText(text, left + from + 4, top + LANE / 2);
+      context.fillText(text, left + from + 4, top + height / 2);
     });
   }
 
@@ -233,7 +238,7 @@ class Lanes {
   }
 
   /** Names of operations on computations that are wide enough for them. */
-  nameSteps(context, { left, top, width }, axis, theme) {
+  nameSteps(context, { left, top, width, height }, axis, theme) {
     const { schedule } = this;
     const { compute_start: start, compute_cycles: cycles, name } = schedule.steps;
     const across = width / axis.span;
@@ -244,7 +249,7 @@ class Lanes {
       const from = Math.max(0, (start[step] - axis.from) * across);
       const end = Math.min(width, (start[step] + cycles[step] - axis.from) * across);
       const text = end - from > 32 ? fitted(context, name[step], end - from - 8) : "";
-      if (text) context.fillText(text, left + from + 4, top + LANE / 2);
+      if (text) context.fillText(text, left + from + 4, top + height / 2);
     }
   }
 
@@ -270,13 +275,14 @@ class Lanes {
     context.lineWidth = 1.5;
     context.stroke();
     const { words, saved } = savedBySpm(schedule, most);
-    sheet.label(`${words} more`, box.top + 14, theme.ink);
-    sheet.label(`≤ ${si(saved, schedule.shadow_prices.unit, 2)}`, box.top + 30, theme.muted);
+    sheet.label(`${words} more`, box.top + 0.3 * box.height, theme.ink);
+    const mostSaved = `≤ ${si(saved, schedule.shadow_prices.unit, 2)}`;
+    sheet.label(mostSaved, box.top + 0.72 * box.height, theme.muted);
   }
 
   /** The lane at a point of the sheet, if any. */
   hit(sheet, y) {
-    const place = Math.floor((y - LANE_GAP) / (LANE + LANE_GAP));
+    const place = Math.floor((y - LANE_GAP) / (this.sizes.lane + this.sizes.gap));
     if (place < 0 || place > this.lanes.length - Number(!this.hasPrice)) return null;
     const { top, height } = this.box(sheet, place);
     return y < top + height ? this.lanes[place] || { name: "price" } : null;

@@ -4,6 +4,7 @@
 function readLink(board) {
   const wanted = new URLSearchParams(location.hash.slice(1));
   if (wanted.has("by")) board.show(wanted.get("by"));
+  if (wanted.has("align")) board.align(wanted.get("align"));
   const tensor = Number(wanted.get("tensor") ?? -1);
   if (board.schedules[0].tensors.name[tensor] !== undefined) board.follow(tensor);
   const [from, to] = ["from", "to"].map((name) => Number(wanted.get(name) ?? NaN));
@@ -11,11 +12,12 @@ function readLink(board) {
 }
 
 /** Puts the state of the view into the address. @param {Board} board @param {Theme} theme */
-function writeLink({ axis, tensor, mode }, theme) {
+function writeLink({ axis, tensor, mode, alignment }, theme) {
   const isPart = axis.span < axis.total;
   const state = Object.entries({
     theme: theme.choice !== "system" && theme.choice,
     by: mode !== "address" && mode,
+    align: alignment !== "time" && alignment,
     tensor: tensor >= 0 && tensor,
     from: isPart && axis.from.toFixed(0),
     to: isPart && axis.to.toFixed(0),
@@ -50,6 +52,7 @@ async function schedulePage() {
   requestAnimationFrame(() =>
     setTimeout(async () => {
       const parts = await Promise.all(schedules.map((_, place) => block(`tables-${place}`)));
+      board.explained = parts.map(({ explained }) => explained);
       if (contrast) drawContrast(schedules, contrast, board);
       drawDetails(schedules, parts, board, look);
       document.documentElement.dataset.drawn = "all";

@@ -84,6 +84,14 @@ class Schedule {
     return this.usesOf(tensor).find((use) => use.step >= step)?.step ?? -1;
   }
 
+  /** The step of [first, last] in which the engine waits longest. */
+  longestStall(first, last) {
+    const { stall_cycles: stalls } = this.steps;
+    let longest = first;
+    for (let step = first; step <= last; step++) if (stalls[step] > stalls[longest]) longest = step;
+    return longest;
+  }
+
   /** The rectangle at a time and page, if any. A scan is quick enough: 0.1 ms for 60,000. */
   rectAt(cycles, page) {
     return this.rects.find(

@@ -15,13 +15,18 @@ class Sheet {
       "aria-describedby": isFocusable ? "keys" : null,
       tabindex: isFocusable ? 0 : null,
     });
-    this.height = height;
     this.width = 0;
     this.ratio = 1;
-    this.canvas.style.height = `${height}px`;
+    this.setHeight(height);
     this.context = this.canvas.getContext("2d");
     const resize = () => this.fit() && resized();
     new ResizeObserver(() => requestAnimationFrame(resize)).observe(this.canvas);
+  }
+
+  /** @param {number} height in pixels of the page */
+  setHeight(height) {
+    this.height = height;
+    this.canvas.style.height = `${height}px`;
   }
 
   /** Takes the size that the page gives; says whether it has changed. */
@@ -70,16 +75,18 @@ class Sheet {
   drawTicks(axis, theme, top) {
     const { context } = this;
     const { left, width } = this.plot;
-    const { step, seconds } = axis.ticks(width / 110);
-    const digits = tickDigits(step, axis.to / axis.clockHz);
     context.textAlign = "center";
     context.fillStyle = theme.muted;
-    for (const tick of seconds) {
-      const x = left + ((tick * axis.clockHz - axis.from) / axis.span) * width;
+    let end = -Infinity; // of the last name: the next one is beside it, or left out
+    for (const [cycles, text] of axis.ticks(width / 110)) {
+      const x = left + ((cycles - axis.from) / axis.span) * width;
+      if (x < left - 1) continue;
       context.fillRect(Math.round(x), top - 4, 1, 4);
-      const text = si(tick, "s", digits);
       const half = context.measureText(text).width / 2;
-      context.fillText(text, Math.min(Math.max(x, half), this.width - half), top - 11);
+      const middle = Math.min(Math.max(x, half), this.width - half);
+      if (middle - half < end + 8) continue;
+      end = middle + half;
+      context.fillText(text, middle, top - 11);
     }
   }
 }

@@ -163,8 +163,27 @@ function tensorPanel(schedules, tensor, board) {
   return [nameOf(schedules[0].tensors.name[tensor]), ...parts];
 }
 
+/** What a step waits for and what is in the way, as `spmopt explain` says it. */
+function explainedPart({ steps, timing }, step, explained) {
+  if (!explained || !steps.stall_cycles[step]) return [];
+  const rows = explained.steps[step];
+  const head = dom`<h4>What is in the way of its transfers</h4>`;
+  if (!rows) {
+    const command = `spmopt explain SCHEDULE --step ${step}`;
+    return [head, dom`<p>Not among the longest stalls: <code class="command">${command}</code></p>`];
+  }
+  const entries = rows.map(([stall, transfer, tensor, size, blocked, detail]) => {
+    const what = [transfer, shortened(tensor, 60)].filter(Boolean).join(" ");
+    const amount = size && ` (${size})`;
+    const why = blocked && dom`<p><strong>${blocked}</strong>${detail && `: ${shortened(detail, 300)}`}</p>`;
+    return dom`<li><p>${`${stall.trim()} for ${what}${amount}`}</p>${why || null}</li>`;
+  });
+  const key = timing === "steps" ? [] : dom`<p class="key">with barriers between steps</p>`;
+  return [head, key, dom`<ul class="explained">${entries}</ul>`];
+}
+
 /** An operation: its figures and its operands. @param {Schedule} schedule @param {Board} board */
-function stepPanel(schedule, step, board) {
+function stepPanel(schedule, step, board, explained) {
   const [, ...lines] = stepWords(schedule, step);
   const { tensors, kinds } = schedule;
   const operands = schedule.usesIn(step).map(({ tensor, access }) => {
@@ -173,7 +192,10 @@ function stepPanel(schedule, step, board) {
   });
   return [
     nameOf(schedule.steps.name[step]),
+    ...(schedule.mark ? [dom`<p class="key">${`step ${step} of ${schedule.heading}`}</p>`] : []),
     ...lines.map((line) => dom`<p>${line}</p>`),
+    ...explainedPart(schedule, step, explained).flat(),
+    dom`<h4>Operands</h4>`,
     dom`<ul class="operands">${operands}</ul>`,
   ];
 }

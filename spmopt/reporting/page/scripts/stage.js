@@ -1,7 +1,7 @@
-// The pictures of one schedule, below each other: map, lanes, and the life of a tensor.
+// The pictures of one schedule, below each other: bands, map, lanes, and the life of a tensor.
 
-const MAP_HEIGHT = 340;
-const MAP_HEIGHT_OF_TWO = 250;
+const LEAST_MAP = 120;
+const MOST_MAP = 420;
 const SLOW_MS = 12;
 const REST_MS = 140;
 
@@ -11,26 +11,70 @@ class Stage {
    * @param {(stage: Stage, tensor: number, step: number) => void} pick
    */
   constructor(schedule, axis, theme, look, pick) {
-    Object.assign(this, { schedule, axis, theme, pick, mode: "address", sharpness: 1 });
+    Object.assign(this, { axis, theme, look, pick, mode: "address", sharpness: 1 });
+    /** The schedule in its own times; `schedule` is what is drawn. */
+    this.natural = schedule;
+    this.isOfTwo = Boolean(schedule.mark);
+    this.build(schedule);
+    this.drawSheets();
+    this.drags = this.sheets.slice(0, 2).map((one) => this.listen(one));
+    this.listenToBands();
+    this.sharpen = debounced(() => this.draw(), REST_MS);
+    const heading = this.isOfTwo ? dom`<h3>${schedule.heading}</h3>` : null;
+    const canvases = [this.bandSheet, ...this.sheets].map(({ canvas }) => canvas);
+    this.root = dom`<div class="stage">${heading}${canvases}</div>`;
+  }
+
+  /** Makes the pictures of a schedule: as it is, or aligned. @param {Schedule} schedule */
+  build(schedule) {
+    const { look, life } = this;
+    this.schedule = schedule;
+    this.bands = new Bands(schedule);
     this.map = new AddressMap(schedule, look);
     this.stack = new ByteStack(schedule, look);
-    this.lanes = new Lanes(schedule, look);
+    this.lanes = new Lanes(schedule, look, this.isOfTwo ? NARROW_LANES : WIDE_LANES);
     this.life = new LifeLine(schedule, look);
-    const whose = schedule.mark && ` of ${schedule.mark}`;
+    if (life) this.life.tensor = life.tensor;
+  }
+
+  drawSheets() {
+    const { schedule, isOfTwo } = this;
+    const whose = isOfTwo ? ` of ${schedule.mark}` : "";
     const sheet = (label, height, isFocusable) =>
       new Sheet({ label: label + whose, height, isFocusable }, () => this.draw());
-    const mapHeight = whose ? MAP_HEIGHT_OF_TWO : MAP_HEIGHT;
-    this.mapSheet = sheet("Scratchpad over time", mapHeight, true);
+    this.bandSheet = sheet("Phases and layers over time", this.bands.height, false);
+    this.bandSheet.canvas.hidden = !this.bands.height;
+    this.bandSheet.canvas.classList.add("bands");
+    this.mapSheet = sheet("Scratchpad over time", LEAST_MAP, true);
     const cover = schedule.segments.length ? ", segments" : "";
     const named = `Lanes over time: compute, DMA in, DMA out, stalls${cover}`;
     this.laneSheet = sheet(named, this.lanes.height, true);
     this.lifeSheet = sheet("Life of the tensor followed", this.life.height, false);
     this.lifeSheet.canvas.hidden = true;
     this.sheets = [this.mapSheet, this.laneSheet, this.lifeSheet];
-    this.drags = this.sheets.slice(0, 2).map((one) => this.listen(one));
-    this.sharpen = debounced(() => this.draw(), REST_MS);
-    const heading = whose ? dom`<h3>${schedule.heading}</h3>` : null;
-    this.root = dom`<div class="stage">${heading}${this.sheets.map(({ canvas }) => canvas)}</div>`;
+  }
+
+  /** A click on a band brings its stretch into view. */
+  listenToBands() {
+    const { axis, bandSheet: sheet } = this;
+    const under = (event) => {
+      const part = sheet.partAt(event.clientX);
+      const cycles = axis.from + part * axis.span;
+      const y = event.clientY - sheet.canvas.getBoundingClientRect().top;
+      const isInside = part >= 0 && part < 1 && cycles < this.schedule.cycles;
+      return isInside ? this.bands.hit(sheet, axis, y, cycles) : null;
+    };
+    filled(sheet.canvas, {
+      pointermove: (event) => {
+        const run = under(event);
+        showTip(run ? runWords(this.natural, run) : [], event.clientX, event.clientY);
+      },
+      pointerleave: hideTip,
+      click: (event) => {
+        const run = under(event);
+        if (run) axis.show(this.schedule.edges[run.begin], this.schedule.edges[run.end]);
+      },
+    });
   }
 
   listen(sheet) {
@@ -57,8 +101,9 @@ class Stage {
 
   draw(sharpness = 1) {
     if (!this.mapSheet.width && !this.mapSheet.fit()) return;
-    for (const sheet of [this.laneSheet, this.lifeSheet]) sheet.fit();
+    for (const sheet of [this.bandSheet, this.laneSheet, this.lifeSheet]) sheet.fit();
     const { axis, theme } = this;
+    if (!this.bandSheet.canvas.hidden) this.bands.draw(this.bandSheet, axis, theme);
     const above = this.mode === "address" ? this.map : this.stack;
     above.draw(this.mapSheet, axis, theme, sharpness);
     this.lanes.draw(this.laneSheet, axis, theme);
@@ -110,17 +155,18 @@ class Stage {
 
   /** What is below a pointer: its words, and the tensor and step that it stands for, or -1. */
   at(sheet, event) {
-    const { schedule, axis } = this;
+    const { schedule, natural, axis } = this;
     const part = sheet.partAt(event.clientX);
     if (part < 0 || part >= 1) return null;
     const cycles = axis.from + part * axis.span;
     const found = (words, tensor = -1, step = -1) => ({ words, tensor, step });
     if (cycles >= schedule.cycles)
-      return found([`${schedule.mark} has ended`, `it takes ${schedule.time(schedule.cycles)}`]);
+      return found([`${schedule.mark} has ended`, `it takes ${natural.time(natural.cycles)}`]);
     const y = event.clientY - sheet.canvas.getBoundingClientRect().top;
     const step = schedule.stepAt(cycles);
     if (sheet === this.laneSheet) return this.inLanes(y, cycles, step, found);
-    const when = schedule.time(cycles);
+    const own = this.ownTime(cycles);
+    const when = schedule.time(own);
     if (this.mode === "stack") {
       const kind = schedule.kinds[this.stack.hit(sheet, y, cycles)] ?? "free";
       const held = schedule.steps.occupied.map((bytes) => bytes[step]);
@@ -131,25 +177,33 @@ class Stage {
     }
     const page = this.map.pageAt(sheet, y);
     const rect = schedule.rectAt(cycles, page);
-    if (rect) return found(rectWords(schedule, rect, cycles), rect.tensor, step);
+    if (rect) return found(rectWords(natural, rect.natural ?? rect, own), rect.tensor, step);
     return found([`free in ${schedule.stepName(step)}`, ...bankWords(schedule, page), when]);
   }
 
+  /** The schedule's own time at a place of the axis. */
+  ownTime(cycles) {
+    const { schedule, natural } = this;
+    return schedule === natural ? cycles : naturalTime(natural, schedule.edges, cycles);
+  }
+
   inLanes(y, cycles, step, found) {
-    const { schedule, axis, laneSheet } = this;
+    const { schedule, natural, axis, laneSheet } = this;
     const lane = this.lanes.hit(laneSheet, y);
     if (!lane) return null;
     const half = axis.span / laneSheet.plot.width / 2;
     const [first, last] = [cycles - half, cycles + half].map((time) => schedule.stepAt(time));
-    if (last - first >= 2) return found(manyWords(schedule, first, last), -1, step);
-    if (lane.isCover) return found(segmentWords(schedule, step), -1, step);
-    if (!lane.kinds) return found(stepWords(schedule, step), -1, step);
+    const picked = lane.name === "stalls" ? natural.longestStall(first, last) : step;
+    const click = lane.name === "stalls" ? ["click for the longest stall, and why"] : [];
+    if (last - first >= 2) return found([...manyWords(natural, first, last), ...click], -1, picked);
+    if (lane.isCover) return found(segmentWords(natural, step), -1, step);
+    if (!lane.kinds) return found(stepWords(natural, picked), -1, picked);
     const command = schedule.commands.find(
       ({ kind, start, cycles: lasts }) =>
         lane.kinds.includes(kind) && start <= cycles && cycles < start + lasts,
     );
-    if (!command) return found([`${lane.name}: idle`, schedule.time(cycles)]);
-    return found(commandWords(schedule, command), command.tensor, step);
+    if (!command) return found([`${lane.name}: idle`, schedule.time(this.ownTime(cycles))]);
+    return found(commandWords(natural, command.natural ?? command), command.tensor, step);
   }
 
   hover(sheet, event) {

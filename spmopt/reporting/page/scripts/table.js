@@ -2,9 +2,9 @@
 
 const ROWS_AT_ONCE = 100;
 /**
- * A column: its name in files, its head, and the unit of its values: `part` of a share, `change` of
+ * A column: its name in files, its head, what it means, and the unit of its values: `part` of a share, `change` of
  * a relative difference; `units` are by the text in column `of` of the same row.
- * @typedef {{name: string, title: string, unit?: string, numeric: boolean, isSigned?: boolean,
+ * @typedef {{name: string, title: string, help: string, unit?: string, numeric: boolean, isSigned?: boolean,
  *   units?: Object<string, string>, of?: number}} Column
  */
 
@@ -62,6 +62,7 @@ class DataTable {
 
   head(column, place) {
     const act = button(column.title, () => this.sort(place), { class: "head" });
+    helped(act, column.title, column.help);
     return dom`<th scope="col" class=${column.numeric ? "number" : null}>${act}</th>`;
   }
 
@@ -139,6 +140,23 @@ class DataTable {
     element("a", { href: url, download: this.file }).click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
   }
+}
+
+/** Lets an element say what it means, to pointers, keys and screen readers. @param {any} made */
+function helped(made, title, help) {
+  if (!help) return made;
+  // Where a focus scrolls the page, what is shown is taken down: later, then.
+  const show = debounced(() => {
+    const { left, bottom } = made.getBoundingClientRect();
+    if (made.matches(":focus-visible")) showTip([title, help], left - 8, bottom - 10);
+  }, 120);
+  return filled(made, {
+    "aria-description": help,
+    pointerenter: (event) => showTip([title, help], event.clientX, event.clientY),
+    pointerleave: hideTip,
+    focus: show,
+    blur: hideTip,
+  });
 }
 
 /** A table that scrolls within the page, by pointer and keys. */

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from spmopt.reporting.contrast import contrast_record
 from spmopt.reporting.curves import Curves
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page
 from spmopt.reporting.page.curves import curves_page
 from spmopt.reporting.page.front import TrialSchedule, front_page
+from spmopt.reporting.page.story import story_page
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
+from spmopt.reporting.search.front import Front, Limit
+from spmopt.reporting.story import page_record
 from tests import banks_by_hand
 from tests.reporting.curves.rows import curves, relaxed, schedule
 from tests.reporting.samples import AWKWARD, awkward, picture
 from tests.reporting.schedule_view.small import result_of
-from tests.reporting.search.fronts import front
+from tests.reporting.search.fronts import AREA, NUMBER, TIME, front, trial
+from tests.stories import in_full
 
 Record = Any
 _MANY = 30_000
@@ -47,8 +52,16 @@ def html(name: str) -> str:
         "many": lambda: page("Many operations", [repeated(record("page"))]),
         "sweep": lambda: curves_page(sweep()),
         "search": _search,
+        "story": _story,
+        "far": lambda: front_page(far_front()),
+        "close": lambda: curves_page(close_sweep()),
     }
     return makers[name]()
+
+
+def _story() -> str:
+    story = in_full()
+    return story_page(page_record(story.instance, story.decisions))
 
 
 def _awkward() -> str:
@@ -64,6 +77,28 @@ def _banks() -> str:
 def _search() -> str:
     opened = TrialSchedule(trial=0, network="net", commands=(), record=lambda: record("page"))
     return front_page(front(AWKWARD[0]), [opened])
+
+
+def far_front() -> Front:
+    """A front of many members that are near each other, and constraints far beyond them."""
+    found = front()
+    limits = (Limit(text="area_mm2 <= 1000", value=1000.0), Limit(text="area_mm2 >= 1", value=1.0))
+    members = tuple(trial(k, 1 + 0.002 * k, 60 - 0.02 * k) for k in range(12))
+    return replace(
+        found,
+        axes=(TIME, replace(AREA, limits=limits), NUMBER),
+        trials=(*members, trial(12, 1.2, 65.0)),
+        members=tuple(range(12)),
+    )
+
+
+def close_sweep() -> Curves:
+    """Curves that fall to an eighth, 4 % above the bound."""
+    sizes = range(1, 9)
+    return curves(
+        *(schedule("page", 1.0 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
+        *(schedule("lru", 1.04 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
+    )
 
 
 def sweep() -> Curves:

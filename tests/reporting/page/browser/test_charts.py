@@ -109,3 +109,36 @@ def test_themes_reach_a_schedule_that_is_opened(show: Show) -> None:
     screen.settle()
     assert screen.text("#theme") == "Theme: dark"
     assert screen.run(pixels) != light
+
+
+def test_constraints_far_away_are_arrows_and_leave_the_axes_to_the_trials(show: Show) -> None:
+    screen = show("far")
+    assert (count(screen, "line.limit"), count(screen, "path.limit-arrow")) == (0, 2)
+    assert screen.texts("#front .limit-name") == ["area_mm2 <= 1000", "area_mm2 >= 1"]
+    ticks = [float(text) for text in screen.texts("#front .grid text[text-anchor=end]")]
+    assert 59 < min(ticks) < max(ticks) < 66
+
+
+def test_names_of_members_meet_neither_each_other_nor_a_mark(show: Show) -> None:
+    screen = show("far")
+    boxes = screen.run(
+        "return [...document.querySelectorAll('#front .point-name')]"
+        ".map((e) => e.getBoundingClientRect().toJSON())"
+    )
+    assert 3 <= len(boxes) <= 12
+    for place, one in enumerate(boxes):
+        for other in boxes[:place]:
+            apart = one["right"] <= other["left"] or other["right"] <= one["left"]
+            assert apart or one["bottom"] <= other["top"] + 4 or other["bottom"] <= one["top"] + 4
+
+
+def test_a_sweep_opens_on_what_can_be_seen(show: Show) -> None:
+    screen = show("close")
+    assert chart_label(screen, "#panels").startswith("gap to bound over scratchpad")
+    assert screen.text("#title").endswith("gap to bound over scratchpad")
+    screen.click("#controls input[value='time']")
+    boxes = "return [...document.querySelectorAll('#controls input[type=checkbox]')]"
+    assert screen.run(f"{boxes}.map((box) => box.checked)") == [True, True]
+    assert "logarithmic" in screen.text("#panels .key")
+    screen.run(f"{boxes[7:]}[0].click()")
+    assert "does not begin at 0" in screen.text("#panels .key")

@@ -14,6 +14,7 @@ from matplotlib.image import imread
 from spmopt.reporting.contrast import kept_more
 from spmopt.reporting.palette import KIND_COLORS
 from spmopt.reporting.plots.schedule import Boxes
+from spmopt.reporting.quantities import si
 from spmopt.reporting.schedule_view import ScheduleView
 from tests.reporting.page.browser.conftest import Show
 from tests.reporting.page.browser.pages import contrast, record
@@ -21,6 +22,7 @@ from tests.reporting.page.browser.saved import saved
 from tests.reporting.page.browser.screen import GUTTER, LANES, MAP, MAP_FOOT, MAP_HEAD, Screen
 from tests.reporting.samples import picture
 
+PICTURES = ".stage canvas:not(.bands)"
 Image = np.ndarray[tuple[int, int, int], np.dtype[np.float64]]
 
 
@@ -28,10 +30,14 @@ def test_compare_mode_has_both_and_their_differences(show: Show, downloads: Path
     screen, found = show("two"), contrast()
     marks = [text[:1] for text in screen.texts("#pictures h3")]
     assert marks == ["A", "B"]
+    main = [figure for figure in found["figures"] if figure["is_main"]]
     cells = screen.texts("#figures tbody tr > *")
-    for place, figure in enumerate(found["figures"]):
+    for place, figure in enumerate([*main, *found["figures"]]):
         row = cells[4 * place : 4 * place + 4]
         assert row[:3] == [figure["label"], figure["text_a"], figure["text_b"]]
+    assert not screen.find("#all-figures table").is_displayed()
+    screen.click("#all-figures summary")
+    assert screen.find("#all-figures table").is_displayed()
     gaps, a = found["gaps"], record("belady")
     assert len(gaps["tensor"]) > 0
     rows = saved(screen, downloads, "#contrast .table", "kept.csv")
@@ -57,15 +63,16 @@ def test_compare_mode_has_both_and_their_differences(show: Show, downloads: Path
 
 
 def test_what_only_one_keeps_is_marked(show: Show) -> None:
-    """Pages at the middle of what one keeps more are strong; the other's half of it stays pale."""
+    """It is at first: what one keeps more is strong; the other's half of it stays pale."""
     screen, (a, b) = show("two"), (picture("belady"), picture("page"))
-    shot = "return document.querySelectorAll('.stage canvas')[arguments[0]].toDataURL()"
+    shot = "return document.querySelectorAll('.stage canvas:not(.bands)')[arguments[0]].toDataURL()"
     places = [0, 3]
     before = [screen.run(shot, place) for place in places]
-    screen.click("#mark")
-    screen.settle()
     for place, (one, other) in zip(places, ((a, b), (b, a)), strict=True):
         require_marked(screen, place, one, other)
+    screen.click("#mark")
+    screen.settle()
+    assert all(screen.run(shot, place) != before[place // 3] for place in places)
     screen.click("#mark")
     screen.settle()
     assert [screen.run(shot, place) for place in places] == before
@@ -91,9 +98,85 @@ def test_nothing_is_drawn_after_the_end_of_the_shorter(show: Show) -> None:
         assert "ended" not in screen.hover(label, 0.98 * end, 60)
 
 
+def test_steps_are_aligned(show: Show) -> None:
+    """A step begins in both at once; the map says the same of it as before."""
+    screen, (a, b) = show("two"), (record("belady"), record("page"))
+    screen.click("#controls input[value='step']")
+    screen.settle()
+    count = len(a["steps"]["name"])
+    assert screen.text("#range") == f"steps 0 to {count - 1}"
+    edges = [0]
+    for one, other in zip(a["steps"]["cycles"], b["steps"]["cycles"], strict=True):
+        edges.append(edges[-1] + max(one, other))
+    wide = sorted(range(count), key=lambda k: edges[k] - edges[k + 1])[:3]
+    for step in wide:
+        part = (edges[step] + 0.1 * (edges[step + 1] - edges[step])) / edges[-1]
+        for side in "AB":
+            label = f"{LANES}: compute, DMA in, DMA out, stalls of {side}"
+            assert screen.hover(label, part, 14).startswith(f"step {step}, ")
+    screen.until("return location.hash.includes('align=step')")
+    screen.click("#controls input[value='time']")
+    screen.settle()
+    assert "in view" in screen.text("#range")
+    screen = show("two", state="#align=step")
+    assert screen.text("#range") == f"steps 0 to {count - 1}"
+
+
+def test_the_curve_says_what_is_gained_in_each_step(show: Show) -> None:
+    screen, (a, b) = show("two"), (record("belady"), record("page"))
+    gained, clock = contrast()["gained_cycles"], a["clock_hz"]
+    label, steps = "Time gained", a["steps"]
+    step = max(range(len(steps["name"])), key=lambda k: steps["cycles"][k])
+    part = (steps["start"][step] + steps["cycles"][step] / 2) / a["cycles"]
+    said = screen.hover(label, part, 30)
+    assert said.startswith(f"step {step}, {steps['name'][step]}")
+    here = abs(gained[step + 1] - gained[step]) / clock
+    assert f"{si(here, 's')}; then it is {si(abs(gained[step + 1]) / clock, 's')}" in said
+    there = b["steps"]["name"].index(steps["name"][step])
+    assert f"B {si(b['steps']['cycles'][there] / clock, 's')}" in said
+    screen.press(label, part, 30)
+    assert screen.texts("#followed h4")[0] == "In A"
+    assert "In B" in screen.texts("#followed h4")
+
+
+def test_a_click_on_a_stall_leads_to_what_is_in_its_way(show: Show) -> None:
+    screen, a = show("two"), record("belady")
+    steps = a["steps"]
+    longest = max(range(len(steps["name"])), key=lambda k: steps["stall_cycles"][k])
+    start, computes = steps["compute_start"][longest], steps["compute_cycles"][longest]
+    before = start - steps["start"][longest]
+    after = steps["cycles"][longest] - before - computes
+    middle = steps["start"][longest] + before / 2
+    if after > before:
+        middle = start + computes + after / 2
+    longer = max(a["cycles"], record("page")["cycles"])
+    label = f"{LANES}: compute, DMA in, DMA out, stalls of A"
+    screen.press(label, middle / longer, 8 + 3 * 21 + 8)
+    assert screen.text("#followed h3") == steps["name"][longest]
+    rows = a["explained"]["steps"][str(longest)]
+    said = screen.texts("#followed .explained li")
+    assert len(said) == len(rows) > 0
+    for text, (stall, transfer, _, _, blocked, _) in zip(said, rows, strict=True):
+        assert text.startswith(f"{stall.strip()} for {transfer}")
+        assert blocked in text
+
+
+def test_the_views_fit_a_screen(show: Show) -> None:
+    """Of one schedule all down to the last lane, of two what is below the heading."""
+    foot = (
+        "const all = [...document.querySelectorAll('.stage canvas:not([hidden])')];"
+        "const foot = Math.max(...all.map((e) => e.getBoundingClientRect().bottom));"
+    )
+    screen = show("one", width=1440, height=900)
+    assert 850 < screen.run(f"{foot} return foot + scrollY") <= 900
+    screen = show("two", width=1440, height=900)
+    head = "document.getElementById('pictures-head').getBoundingClientRect().top"
+    assert 850 < screen.run(f"{foot} return foot - {head}") <= 900
+
+
 def ink(screen: Screen, place: int, start: float, stop: float, top: int) -> float:
     """Part of the pixels of a picture that something is drawn on, between parts of the time."""
-    image = seen(screen, ".stage canvas", place)
+    image = seen(screen, PICTURES, place)
     wide = image.shape[1] - GUTTER["left"] - GUTTER["right"]
     begin, end = (GUTTER["left"] + round(part * wide) for part in (start, stop))
     return float((image[top:, begin + 2 : end - 2, 3] > 0).mean())
@@ -139,7 +222,7 @@ def require_marked(screen: Screen, place: int, one: ScheduleView, other: Schedul
 
 def pixel(screen: Screen, place: int, part: float, up: float) -> list[float]:
     """Color of a map at a part of the time, and of the scratchpad."""
-    image = seen(screen, ".stage canvas", place)
+    image = seen(screen, PICTURES, place)
     height, width = image.shape[0] - MAP_HEAD - MAP_FOOT, image.shape[1]
     x = GUTTER["left"] + part * (width - GUTTER["left"] - GUTTER["right"])
     found: list[float] = image[int(MAP_HEAD + (1 - up) * height), int(x), :3].tolist()

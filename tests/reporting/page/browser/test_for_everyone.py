@@ -59,6 +59,8 @@ def violations(screen: Screen) -> list[str]:
         ("sweep", "dark", PHONE["width"]),
         ("search", "light", PHONE["width"]),
         ("search", "dark", 1280),
+        ("story", "light", 1280),
+        ("story", "dark", PHONE["width"]),
     ],
 )
 def test_axe_finds_nothing(show: Show, name: str, theme: str, width: int) -> None:

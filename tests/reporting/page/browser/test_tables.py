@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from spmopt.metrics import metrics
 from spmopt.reporting.quantities import percent, share, si
@@ -99,7 +101,7 @@ def test_a_layer_is_brought_into_view_and_its_steps_are_marked(show: Show) -> No
         for step, pair in enumerate(zip(steps["layer"], steps["pass"], strict=True))
         if pair == (row[layer], row[which])
     ]
-    shot = "return document.querySelectorAll('.stage canvas')[1].toDataURL()"
+    shot = "return document.querySelectorAll('.stage canvas:not(.bands)')[1].toDataURL()"
     screen.click(f"{TABLES} tbody button", len(table["rows"]) - 1)
     screen.settle()
     low, high = screen.view()
@@ -149,3 +151,45 @@ def test_sums_of_the_tables_are_the_totals(show: Show, downloads: Path) -> None:
     screen.click("#tables input[value='cause']")
     stalls = [int(row["stall_cycles"]) for row in saved(screen, downloads, TABLES, "cause.csv")]
     assert sum(stalls) == totals.makespan_cycles - totals.compute_cycles
+
+
+_HEADS = """
+return [...document.querySelectorAll("thead th")]
+  .map((head) => head.querySelector("button") || head);
+"""
+_SAY = """
+const [head, event] = arguments;
+head.dispatchEvent(new PointerEvent(event, {clientX: 300, clientY: 300}));
+const tip = document.getElementById("tip");
+return tip.hidden ? [] : [...tip.children].map((line) => line.textContent);
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("one", 60), ("two", 90), ("sweep", 39), ("search", 9)]
+)
+def test_every_head_has_its_words(show: Show, name: str, least: int) -> None:
+    """Of all tables of a page, whichever of them is shown."""
+    screen, seen = show(name), 0
+    choices: list[Any] = [None]
+    for group in ("#contrast", "#tables", "#trials"):
+        choices += screen.all(f"{group} input[type=radio]")
+    for radio in choices:
+        if radio is not None:
+            screen.run("arguments[0].click()", radio)
+        for head in screen.run(_HEADS):
+            title, words = screen.run(_SAY, head, "pointerenter")
+            assert title == head.get_attribute("textContent")
+            assert head.get_attribute("aria-description") == words
+            assert len(words) > len(title) / 2
+            assert screen.run(_SAY, head, "pointerleave") == []
+            seen += 1
+    assert seen >= least
+
+
+def test_heads_say_their_words_to_keys(show: Show) -> None:
+    screen = show("one")
+    screen.find("#tables input[type=search]").send_keys(Keys.TAB * 3)
+    tip = "const t = document.getElementById('tip'); return !t.hidden && t.textContent"
+    said = screen.until(tip)
+    assert said.startswith(screen.run("return document.activeElement.textContent"))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.contrast import contrast_record, kept_more
+from spmopt.reporting.contrast import kept_more
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.occupancy import KINDS, SCRATCH
 from spmopt.reporting.plots.schedule import Boxes
 from spmopt.reporting.schedule_view import ScheduleView

@@ -1,0 +1,261 @@
+"""Hostile inputs by the hundred thousand, and each cause of old, before and now.
+
+Inputs are run in chunks; a chunk is a line of ``chunks.jsonl`` with the commit that ran it, and the
+same command goes on with those that are missing. ``--causes`` runs causes alone, ``--sources`` with
+the program of another checkout; ``--again`` runs what was wrong once more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from results.shared.page import (
+    BEGIN,
+    END,
+    ROOT,
+    command_line,
+    commit,
+    environment,
+    markdown,
+    replace_tables,
+    report,
+)
+from tests.fuzz import bases
+from tests.fuzz.campaign import cases, recipe_of
+from tests.fuzz.case import Outcome
+from tests.fuzz.recipes import warm
+from tests.fuzz.recipes.causes import CAUSES
+from tests.fuzz.workers import run_all
+
+SEED, COUNT, CHUNK, OF_EACH = 21, 200_000, 500, 6
+CHUNKS, CAUSE_ROWS = "chunks.jsonl", "causes.json"
+_LINKS = ("tests", "instances", "results")
+Row = dict[str, Any]
+
+
+def chunk(numbers: Iterable[int]) -> Row:
+    """Run inputs; return what came of them by recipe, and each that was wrong."""
+    began, found = monotonic(), defaultdict[str, Row](_none)
+    wrong: list[Row] = []
+    for number, first, alone in run_all(cases(SEED, numbers)):
+        name, outcome = recipe_of(SEED, number), alone or first
+        _add(found[name], first, outcome)
+        if first.wrong:
+            last = outcome.stderr.strip().splitlines()[-2:]
+            row = {"number": number, "recipe": name, "wrong": outcome.wrong, "said": last}
+            wrong.append(row | {"after_others": first.wrong, "cpu_s": outcome.cpu_s})
+    return {"recipes": found, "wrong": wrong, "wall_s": round(monotonic() - began, 1)}
+
+
+def _none() -> Row:
+    return {"inputs": 0, "wrong": 0, "after_others": 0, "cpu_s": 0.0, "most_s": 0.0, "mb": 0.0}
+
+
+def _add(row: Row, first: Outcome, outcome: Outcome) -> None:
+    row["inputs"] += 1
+    row["wrong"] += bool(outcome.wrong)
+    row["after_others"] += bool(first.wrong) and not outcome.wrong
+    row["cpu_s"] = round(row["cpu_s"] + outcome.cpu_s, 3)
+    row["most_s"] = max(row["most_s"], outcome.cpu_s)
+    row["mb"] = max(row["mb"], outcome.memory_mb)
+    codes = row.setdefault("codes", {})
+    codes[str(outcome.code)] = codes.get(str(outcome.code), 0) + 1
+
+
+def campaign(output: Path, count: int) -> None:
+    """Run the chunks that are missing."""
+    path, head = output / CHUNKS, {"commit": commit(), "seed": SEED}
+    done = {row["start"] for row in _chunks(output)}
+    warm()
+    for start in range(0, count, CHUNK):
+        if start in done:
+            continue
+        load = round(os.getloadavg()[0], 1)
+        row = {"start": start, "count": CHUNK, **head, "load": load}
+        row |= (found := chunk(range(start, start + CHUNK)))
+        with path.open("a", encoding="utf-8") as rows:
+            rows.write(json.dumps(row) + "\n")
+        report(f"{start + CHUNK:,} inputs, {len(found['wrong'])} wrong, {found['wall_s']} s")
+
+
+def again(output: Path) -> None:
+    """Run inputs that were wrong once more, and note what comes of each now."""
+    rows, now = _chunks(output), commit()
+    numbers = [each["number"] for row in rows for each in row["wrong"] if each["wrong"]]
+    warm()
+    found = {number: alone or first for number, first, alone in run_all(cases(SEED, numbers))}
+    for each in (each for row in rows for each in row["wrong"] if each["number"] in found):
+        outcome = found[each["number"]]
+        each["again"] = {"commit": now, "wrong": outcome.wrong, "cpu_s": outcome.cpu_s}
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (output / CHUNKS).write_text(text, encoding="utf-8")
+
+
+def causes(only: str = "", *, first: bool = False) -> dict[str, list[Row]]:
+    """Run each cause of old in variants, in processes of their own; ``first``: to a wrong one."""
+    bases.sweep(), bases.study()
+    found: dict[str, list[Row]] = {}
+    for name in CAUSES:
+        for number in range(1 if name.startswith("chain") else OF_EACH) if only in name else ():
+            run = next(run_all(cases(SEED, [number], name)))[1]
+            row = {"wrong": run.wrong, "code": run.code, "cpu_s": run.cpu_s, "mb": run.memory_mb}
+            found.setdefault(name, []).append(row)
+            report(f"{name}: {row}")
+            if first and run.wrong:
+                break
+    return found
+
+
+def elsewhere(sources: Path, only: str) -> dict[str, list[Row]]:
+    """Run causes with the program of another checkout."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("spmopt", "formulations"):
+            (Path(folder) / name).symlink_to(sources.resolve() / name)
+        for name in _LINKS:
+            (Path(folder) / name).symlink_to(ROOT / name)
+        words = [sys.executable, str(Path(folder) / "results/fuzz/run.py"), "--causes", "--quick"]
+        done = subprocess.run(
+            [*words, *(("--only", only) if only else ())],
+            env={**os.environ, "PYTHONPATH": folder},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        found: dict[str, list[Row]] = json.loads(done.stdout)
+        return found
+
+
+def _chunks(output: Path) -> list[Row]:
+    path = output / CHUNKS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def page(output: Path) -> str:
+    """Return the tables."""
+    rows = _chunks(output)
+    by_cause = json.loads((output / CAUSE_ROWS).read_text(encoding="utf-8"))
+    parts = [BEGIN, _of_causes(by_cause), _of_commits(rows), _of_recipes(rows), _of_wrong(rows)]
+    return "\n\n".join([*filter(None, parts), END])
+
+
+def _of_causes(found: Mapping[str, Any]) -> str:
+    heads = ["cause", f"before, commit {found['before']['commit'][:8]}"]
+    heads.append(f"now, commit {found['now']['commit'][:8]}")
+    before, now = (found[name]["causes"] for name in ("before", "now"))
+    lines = [[name, _ended(before[name]), _ended(now[name])] for name in now]
+    return markdown(heads, lines, left=3, title="Causes")
+
+
+def _ended(runs: list[Row]) -> str:
+    wrong = [run for run in runs if run["wrong"]]
+    if not wrong:
+        codes = ", ".join(map(str, sorted({run["code"] for run in runs})))
+        most = max(run["cpu_s"] for run in runs), max(run["mb"] for run in runs)
+        return f"0 of {len(runs)} wrong; exit status {codes}; {most[0]:.2f} s, {most[1]:,.0f} MB"
+    kinds = Counter(what.partition(":")[0] for run in wrong for what in run["wrong"])
+    what = ", ".join(kinds)
+    most = max(run["cpu_s"] for run in runs), max(run["mb"] for run in runs)
+    return f"{len(wrong)} of {len(runs)} wrong: {what}; {most[0]:.1f} s, {most[1]:,.0f} MB"
+
+
+def _of_commits(rows: list[Row]) -> str:
+    heads = ["commit", "inputs", "wrong", "wrong only after others", "CPU s", "wall s", "load"]
+    lines = []
+    for name in dict.fromkeys(row["commit"] for row in rows):
+        some = [row for row in rows if row["commit"] == name]
+        sums = _summed(some).values()
+        parts = (sum(each[key] for each in sums) for key in ("inputs", "wrong", "after_others"))
+        cpu, wall = sum(each["cpu_s"] for each in sums), sum(row["wall_s"] for row in some)
+        loads = [row["load"] for row in some]
+        lines.append([name[:8], *(f"{part:,}" for part in parts), f"{cpu:,.0f}", f"{wall:,.0f}"])
+        lines[-1].append(f"{min(loads):g} to {max(loads):g}")
+    return markdown(heads, lines, title="Inputs by commit")
+
+
+def _of_recipes(rows: list[Row]) -> str:
+    heads = ["recipe", "inputs", "wrong", "most CPU s", "most MB", "mean ms", "exit statuses"]
+    lines = []
+    for name, row in sorted(_summed(rows).items(), key=lambda each: -each[1]["inputs"]):
+        codes = ", ".join(f"{code}: {often:,}" for code, often in sorted(row["codes"].items()))
+        cells = [f"{row['inputs']:,}", f"{row['wrong']:,}", f"{row['most_s']:.1f}"]
+        lines.append(
+            [name, *cells, f"{row['mb']:,.0f}", f"{1000 * row['cpu_s'] / row['inputs']:.0f}"]
+        )
+        lines[-1].append(codes)
+    return markdown(heads, lines, title="Inputs by recipe")
+
+
+def _summed(rows: Iterable[Row]) -> dict[str, Row]:
+    found = defaultdict[str, Row](_none)
+    for name, row in ((name, row) for each in rows for name, row in each["recipes"].items()):
+        into = found[name]
+        for key in ("inputs", "wrong", "after_others", "cpu_s"):
+            into[key] += row[key]
+        for key in ("most_s", "mb"):
+            into[key] = max(into[key], row[key])
+        into["codes"] = dict(Counter(into.get("codes", {})) + Counter(row["codes"]))
+    return found
+
+
+def _of_wrong(rows: list[Row]) -> str:
+    heads = ["number", "recipe", "commit", "wrong", "again"]
+    lines = [[str(each["number"]), *cells] for each, *cells in _wrong(rows)]
+    return markdown(heads, lines, left=5, title="What was wrong") if lines else ""
+
+
+def _wrong(rows: list[Row]) -> Iterator[tuple[Row, str, str, str, str]]:
+    for row in rows:
+        for each in row["wrong"]:
+            what = ", ".join(each["wrong"]) or f"after others: {', '.join(each['after_others'])}"
+            later = each.get("again")
+            told = (
+                ""
+                if later is None
+                else ", ".join(later["wrong"]) or f"right, {later['commit'][:8]}"
+            )
+            yield each, each["recipe"], row["commit"][:8], what.replace("|", "/"), told
+
+
+def main() -> int:
+    """Do what the command line says."""
+    parser = command_line(Path(__file__).parent)
+    parser.add_argument("--count", type=int, default=COUNT, help="of inputs, with those done")
+    parser.add_argument("--causes", action="store_true", help="run causes of old alone")
+    parser.add_argument("--sources", type=Path, help="checkout of the program to run causes with")
+    parser.add_argument("--again", action="store_true", help="run what was wrong once more")
+    given = parser.parse_args()
+    output: Path = given.output
+    if given.causes and (given.quick or given.only):
+        print(json.dumps(causes(given.only or "", first=True)))
+    elif given.causes:
+        name, at = ("before", given.sources) if given.sources else ("now", ROOT)
+        found = elsewhere(at, "") if given.sources else causes()
+        path = output / CAUSE_ROWS
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        words = ["git", "-C", str(at), "rev-parse", "HEAD"]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        known[name] = {"commit": done.stdout.strip(), "causes": found, "where": environment()}
+        path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    elif given.quick:
+        warm()
+        print(json.dumps(chunk(range(100)), indent=1))
+    elif given.again:
+        again(output)
+    elif not given.page:
+        campaign(output, given.count)
+    if given.page or given.again:
+        replace_tables(output / "README.md", page(output))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

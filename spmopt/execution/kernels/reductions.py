@@ -1,0 +1,249 @@
+"""Reductions, cumulative sums, norms and losses of ONNX, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.graph.operators.attributes import integer, number, text
+
+
+def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
+    """Return the axes that are reduced, counted from the front."""
+    axes = call.attributes.get("axes", call.attributes.get("axis"))
+    if isinstance(axes, int):
+        axes = (axes,)
+    every = tuple(range(rank))
+    if isinstance(axes, tuple) and axes:
+        return tuple(int(axis) % rank for axis in axes)
+    return () if integer(call.attributes, "noop_with_empty_axes", 0) else every
+
+
+_Slope = Callable[[Array, Array, tuple[int, ...]], Array]
+"""The derivative, of X and Y, broadcast over the axes that are reduced."""
+
+
+def _share_of_equal(x: Array, y: Array, axes: tuple[int, ...]) -> Array:
+    """Give dY to every element that is the extreme one, as pooling does."""
+    found: Array = (x == y).astype(x.dtype)
+    return found
+
+
+def _product_of_others(x: Array, y: Array, axes: tuple[int, ...]) -> Array:
+    """Return the product of all other elements: Y / X, but where X is 0 that of those here."""
+    zero = x == 0
+    alone = np.sum(zero, axis=axes, keepdims=True) == 1
+    rest = np.prod(np.where(zero, 1, x), axis=axes, keepdims=True)
+    found: Array = np.where(zero, np.where(alone, rest, 0), y / np.where(zero, 1, x))
+    return found
+
+
+_SLOPES: Mapping[str, tuple[str, _Slope]] = {
+    "ReduceMax": ("xy", _share_of_equal),
+    "ReduceMin": ("xy", _share_of_equal),
+    "ReduceProd": ("xy", _product_of_others),
+    "ReduceSumSquare": ("x", lambda x, y, axes: 2 * x),
+    "ReduceL1": ("x", lambda x, y, axes: np.sign(x)),
+    "ReduceL2": ("xy", lambda x, y, axes: x / np.where(y == 0, 1, y)),
+    "ReduceLogSum": ("y", lambda x, y, axes: np.exp(-y)),
+    "ReduceLogSumExp": ("xy", lambda x, y, axes: np.exp(x - y)),
+}
+"""Which of X and Y a gradient reads beside dY, and its derivative."""
+
+
+def _reduction_back(reads: str, slope: _Slope) -> NodeKernel:
+    def kernel(call: Call) -> Sequence[Array]:
+        dy, *rest = call.inputs
+        (shape,) = call.shapes
+        axes = reduced_axes(call, len(shape))
+        kept = [1 if k in axes else size for k, size in enumerate(shape)]
+        of = dict(zip(reads, rest, strict=True))
+        x, y = of.get("x", np.zeros(())), of.get("y", np.zeros(()))
+        y = y.reshape(kept) if "y" in of else y
+        return [np.broadcast_to(dy.reshape(kept) * slope(x, y, axes), shape).astype(dy.dtype)]
+
+    return kernel
+
+
+def _sum_of_row(call: Call) -> Sequence[Array]:
+    return [_added_up(call, call.inputs[0], turned=False)]
+
+
+def _sum_of_row_back(call: Call) -> Sequence[Array]:
+    return [_added_up(call, call.inputs[0], turned=True)]
+
+
+def _added_up(call: Call, x: Array, *, turned: bool) -> Array:
+    return _along(call, x, np.cumsum, 0, turned=turned)
+
+
+def _product_of_row(call: Call) -> Sequence[Array]:
+    return [_along(call, call.inputs[0], np.cumprod, 1, turned=False)]
+
+
+def _along(
+    call: Call, x: Array, combine: Callable[..., Array], neutral: int, *, turned: bool
+) -> Array:
+    """Combine elements along an axis with all before, or all behind; with itself or without."""
+    axis = integer(call.attributes, "axis", 0) % x.ndim
+    way = -1 if bool(integer(call.attributes, "reverse", 0)) != turned else 1
+    row = np.moveaxis(x, axis, 0)[::way]
+    found = combine(row, axis=0)
+    if integer(call.attributes, "exclusive", 0):
+        found = np.concatenate((np.full_like(row[:1], neutral), found[:-1]))
+    return np.moveaxis(found[::way], 0, axis).astype(x.dtype)
+
+
+def _lp_norm(call: Call) -> Sequence[Array]:
+    (x,), p = call.inputs, integer(call.attributes, "p", 2)
+    norm = np.sum(np.abs(x) ** p, axis=call.axis(), keepdims=True) ** (1 / p)
+    return [x / np.where(norm == 0, 1, norm).astype(x.dtype)]
+
+
+def _lp_norm_back(call: Call) -> Sequence[Array]:
+    """Return dX of Y = X / |X|, for the sum of magnitudes (p = 1) or the length (p = 2)."""
+    dy, x = call.inputs
+    axis, p = call.axis(), integer(call.attributes, "p", 2)
+    raised = np.abs(x) ** p
+    norm = np.sum(raised, axis=axis, keepdims=True) ** (1 / p)
+    norm = np.where(norm == 0, 1, norm)
+    slope = np.sign(x) * np.abs(x) ** (p - 1) * norm ** (1 - p)
+    return [dy / norm - slope * np.sum(dy * x, axis=axis, keepdims=True) / norm**2]
+
+
+def _variance(call: Call) -> Sequence[Array]:
+    """Return the mean square distance from the mean, of n numbers over n - 1."""
+    (x,) = call.inputs
+    axes = reduced_axes(call, x.ndim)
+    count = int(np.prod([x.shape[axis] for axis in axes]))
+    centered = x - np.mean(x, axis=axes, keepdims=True)
+    return [np.sum(centered * centered, axis=axes).reshape(call.shapes[0]) / max(count - 1, 1)]
+
+
+def _labels(call: Call, labels: Array, x: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return which class each label names, and its weight: 0 where it is to be left out."""
+    classes = np.arange(x[1]).reshape((1, -1, *(1,) * (len(x) - 2)))
+    chosen = np.expand_dims(labels, 1) == classes
+    ignored = call.attributes.get("ignore_index")
+    weight = np.ones(labels.shape) if ignored is None else (labels != ignored).astype(float)
+    return chosen, np.expand_dims(weight, 1)
+
+
+def _class_loss(call: Call) -> Sequence[Array]:
+    """Return a loss of ONNX over classes on axis 1, of scores or of their logarithms.
+
+    A mean is over all pieces of the batch; of whole numbers it is their sum.
+    """
+    x, labels, *weights = call.inputs
+    chosen, weight = _labels(call, labels, x.shape)
+    logs = x
+    if call.operator.startswith("Softmax"):
+        shifted = x - np.max(x, axis=1, keepdims=True)
+        logs = shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+    if weights:
+        weight = weight * weights[0].reshape((1, -1, *(1,) * (x.ndim - 2)))
+    weight = weight * chosen
+    loss = -np.sum(np.where(weight == 0, 0, logs * weight), axis=1)
+    reduction = text(call.attributes, "reduction", "mean")
+    if reduction != "none":
+        loss = np.sum(call.rounded(loss))
+        if reduction == "mean" and not call.whole_numbers:
+            loss = loss / max(float(weight.sum()) * call.pieces, 1e-30)
+    return [loss.reshape(call.shapes[0]).astype(x.dtype), logs][: len(call.shapes)]
+
+
+def _class_loss_back(call: Call) -> Sequence[Array]:
+    """Return dX of such a loss; what nothing is added to has 1 for dY."""
+    of_scores = call.operator.startswith("Softmax")
+    *above, labels = call.inputs
+    scores = above.pop() if of_scores else None
+    (shape,) = call.shapes
+    chosen, weight = _labels(call, labels, shape)
+    dy: Array | float = above[0] if above else 1.0
+    if isinstance(dy, np.ndarray) and dy.ndim:
+        dy = np.expand_dims(dy, 1)
+    found = np.where(chosen, -weight, 0.0)
+    if scores is not None:
+        shifted = np.exp(scores - np.max(scores, axis=1, keepdims=True))
+        found = found + weight * shifted / np.sum(shifted, axis=1, keepdims=True)
+    if text(call.attributes, "reduction", "mean") == "mean" and not call.whole_numbers:
+        found = found / max(float(weight.sum()) * call.pieces, 1e-30)
+    dtype = next((each.dtype for each in (*above, scores) if each is not None), np.float32)
+    return [np.broadcast_to(dy * found, shape).astype(dtype)]
+
+
+def _mean(call: Call) -> Sequence[Array]:
+    """Return the share of a piece in means over axes; of whole numbers, their sums."""
+    (x,), (shape,) = call.inputs, call.shapes
+    axes = reduced_axes(call, x.ndim)
+    total = np.sum(x, axis=axes).reshape(shape)
+    if call.whole_numbers:
+        return [total]
+    every = call.whole[0] if call.whole else x.shape
+    return [total / x.dtype.type(prod(every[axis] for axis in axes))]
+
+
+COMBINED: Mapping[str, Callable[[Array, Array], Array]] = {
+    "ReduceMax": np.maximum,
+    "ReduceMin": np.minimum,
+    "ReduceProd": np.multiply,
+    "ReduceL2": np.hypot,
+    "ReduceLogSum": np.logaddexp,
+    "ReduceLogSumExp": np.logaddexp,
+}
+"""How what pieces reduce makes the whole, where it is not their sum."""
+
+
+def _picked_loss(call: Call) -> Sequence[Array]:
+    """Return the mean of one logarithm a row, which its label picks, and the weight of all."""
+    x, labels, *weights = call.inputs
+    chosen, weight = _labels(call, labels, x.shape if x.ndim > 1 else (1, *x.shape))
+    if weights:
+        weight = weight * weights[0].reshape((1, -1, *(1,) * (x.ndim - 2)))
+    weight = weight * chosen
+    total = np.sum(weight)
+    loss = -np.sum(x * weight) / np.where(total == 0, 1, total)
+    return [loss.astype(x.dtype).reshape(call.shapes[0]), total.astype(x.dtype).reshape(())][
+        : len(call.shapes)
+    ]
+
+
+def _picked_loss_back(call: Call) -> Sequence[Array]:
+    dy, labels, total = call.inputs
+    chosen, weight = _labels(call, labels, call.shapes[0])
+    return [(-dy * (chosen * weight) / np.where(total == 0, 1, total)).astype(dy.dtype)]
+
+
+def _whole_row_back(call: Call) -> Sequence[Array]:
+    """Return dX of a normalization of rows, whose statistics are taken again."""
+    dy, x, scale = call.inputs
+    axis = integer(call.attributes, "axis", -1) % x.ndim
+    axes = tuple(range(axis, x.ndim))
+    centered = x - np.mean(x, axis=axes, keepdims=True)
+    spread = np.mean(centered * centered, axis=axes, keepdims=True)
+    inverse = 1 / np.sqrt(spread + number(call.attributes, "epsilon", 1e-5))
+    normalized, g = centered * inverse, dy * scale
+    inner = normalized * np.mean(g * normalized, axis=axes, keepdims=True)
+    return [inverse * (g - np.mean(g, axis=axes, keepdims=True) - inner)]
+
+
+KERNELS: Mapping[str, NodeKernel] = {
+    "ReduceMean": _mean,
+    "NegativeLogLikelihoodLoss": _class_loss,
+    "SoftmaxCrossEntropyLoss": _class_loss,
+    **{f"{name}Gradient": _reduction_back(*rule) for name, rule in _SLOPES.items()},
+    "CumSum": _sum_of_row,
+    "CumSumGradient": _sum_of_row_back,
+    "CumProd": _product_of_row,
+    "LpNormalization": _lp_norm,
+    "LpNormalizationGradient": _lp_norm_back,
+    "ReduceVariance": _variance,
+    "NegativeLogLikelihoodLossGradient": _class_loss_back,
+    "SoftmaxCrossEntropyLossGradient": _class_loss_back,
+    "NllLoss": _picked_loss,
+    "NllLossGradient": _picked_loss_back,
+    "LayerNormalizationBackward": _whole_row_back,
+}

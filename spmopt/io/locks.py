@@ -1,0 +1,81 @@
+"""Files of several processes: locked, added to in whole lines, and gone with who wrote them.
+
+A lock ends with its process, however that happens, on network file systems too. Where the file
+system has none, a store is for one process at a time, as without them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+if sys.platform != "win32":
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[IO[Any]]:
+    """Open a file to read and append, for this process alone; made if there is none."""
+    while True:
+        file = path.open("a+b", buffering=0)
+        lock(file)
+        if is_current(file, path):
+            break
+        file.close()  # it was replaced before the lock was had
+    with file:
+        yield file
+
+
+def lock(file: IO[Any], *, wait: bool = True) -> bool:
+    """Lock an open file until it is closed; give whether nobody else has it."""
+    if sys.platform != "win32":
+        try:
+            flock(file, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return wait
+    return True
+
+
+def is_current(file: IO[Any], path: Path) -> bool:
+    """Return whether an open file is still the one of that name."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    return False
+
+
+def append(file: IO[Any], data: bytes) -> None:
+    """Add to the end of an unbuffered file all of ``data``, or nothing where the disk is full.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    end, left = file.seek(0, os.SEEK_END), memoryview(data)
+    try:
+        while left:
+            left = left[file.write(left) :]
+    except BaseException:
+        with suppress(OSError):
+            file.truncate(end)
+        raise
+
+
+def remove_dead(folder: Path, begin: str, end: str) -> None:
+    """Remove files of such names that nobody holds a lock on: who wrote them has ended."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(begin) and name.endswith(end):
+                _remove_dead(folder / name)
+
+
+def _remove_dead(path: Path) -> None:
+    with suppress(OSError), path.open("r+b") as file:
+        if lock(file, wait=False) and is_current(file, path):
+            path.unlink()

@@ -1,0 +1,233 @@
+"""What differs between two schedules of one instance, as plain data for a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from spmopt.analysis.steps import Reals, sums
+from spmopt.core.table import Ints
+from spmopt.reporting.analysis import as_lists
+from spmopt.reporting.contrast import (
+    KeptOtherwise,
+    gaps,
+    kept_more,
+    next_groups,
+    require_comparable,
+)
+from spmopt.reporting.headings import spoken
+from spmopt.reporting.phases import PHASES, phases
+from spmopt.reporting.plain import Json, column, plain, table
+from spmopt.reporting.results import PART, Figure
+from spmopt.reporting.schedule_view import ScheduleView
+from spmopt.reporting.schedule_view.view import conditions, names
+
+_SIGNED = ("b_less_a_bytes", "b_less_a_s", "channel_s")
+_TITLES = {
+    **{"after": "kept after", "group": "layers", "channel_s": "channel saved"},
+    **{"b_less_a_bytes": "B - A", "b_less_a_s": "B - A"},
+    **{"only_a_bytes": "only A keeps", "only_b_bytes": "only B keeps"},
+}
+_UNITS = {"channel_s": "s", "tensors": "", "kept_a_byte_s": "B·s", "kept_b_byte_s": "B·s"}
+_NOISY = "seconds"
+_OF_OBJECTIVE = ("objective", "bound", "gap")
+_MAIN = ("makespan", "traffic", "energy", "gap", "status", "compute_busy")
+_AGAIN = ("objective", "replay")
+"""What mostly says again what others say."""
+_MUCH = 0.01
+"""Change of another figure that makes it one of the main ones."""
+
+
+def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
+    """Return figures of both, ``a`` the first and ``b`` the second, and tables of differences.
+
+    Rows come by their difference, largest first; ``gaps`` are :class:`KeptOtherwise`, ``only`` what
+    each keeps more, as rectangles. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is
+    no number, of parts, of what is of two objectives, and of the scheduler's seconds, which differ
+    from run to run. ``is_main`` are time, traffic, energy, quality, and what else differs much.
+    ``gained_cycles`` (n + 1) is by how much B is ahead after so many steps of A: the time of their
+    operations in A less that in B.
+
+    Raises
+    ------
+    InputError
+        The pictures are of different instances, or in different times.
+    """
+    require_comparable(first, second)
+    found = gaps(first, second)
+    return {
+        "names": list(names([first, second])),
+        "subtitle": conditions([first, second]),
+        "figures": _figures(first, second),
+        "gained_cycles": gained(first, second).tolist(),
+        "same_order": bool((first.view.timeline.order == second.view.timeline.order).all()),
+        "gaps": plain(found),
+        "only": [_only(first, second), _only(second, first)],
+        "tables": _tables(first, second, found),
+    }
+
+
+def gained(first: ScheduleView, second: ScheduleView) -> Ints:
+    """Return (n + 1,) cycles that B is ahead by when A has run so many of its steps."""
+    of_second = second.times.duration[_order(second)][first.view.timeline.order]
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(first.times.duration - of_second)))
+
+
+def _figures(first: ScheduleView, second: ScheduleView) -> list[Json]:
+    others = {figure.key: figure for figure in second.figures}
+    pairs = [(a, others[a.key]) for a in first.figures if a.key in others]
+    goals = [spoken(each.result.objective) for each in (first, second)]
+    found: list[Json] = []
+    for a, b in pairs:
+        apart = a.key in _OF_OBJECTIVE and goals[0] != goals[1]
+        texts = [a.text, b.text]
+        if apart and a.key != "objective":
+            texts = [f"{text} (of {goal})" for text, goal in zip(texts, goals, strict=True)]
+        found.append(
+            {
+                "key": a.key,
+                "label": a.label,
+                "unit": a.unit if a.unit == b.unit else "",
+                "a": a.value,
+                "b": b.value,
+                "text_a": texts[0],
+                "text_b": texts[1],
+                "change": (change := None if apart else _change(a, b)),
+                "is_main": a.key in _MAIN
+                or (a.key == "objective" and apart)
+                or (a.key == "replay" and first.result.objective.replayed)
+                or (a.key not in _AGAIN and abs(change or 0) >= _MUCH),
+            }
+        )
+    return found
+
+
+def _change(a: Figure, b: Figure) -> float | None:
+    if not a.value or b.value is None or a.unit == PART or a.key == _NOISY:
+        return None
+    return b.value / a.value - 1
+
+
+def _only(picture: ScheduleView, other: ScheduleView) -> Json:
+    found = kept_more(picture, other)
+    names = ("tensor", "start", "stop", "page", "pages")
+    return {name: getattr(found, name).tolist() for name in names}
+
+
+def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> Json:
+    """Return tables by what they are of; rows of the first are ``found``."""
+    names = [operation.name for operation in first.instance.operations]
+    layers = first.analysis.layers
+    return {
+        "kept between uses": _kept(first, found),
+        "kept by layers": _kept_by_layers(first, found),
+        "layers": _times("layer", layers.names, layers.layer[_order(first)], (first, second)),
+        "operations": _times("operation", names, np.arange(len(names)), (first, second)),
+        "tensors": _tensors(first, second),
+    }
+
+
+def _kept(first: ScheduleView, found: KeptOtherwise) -> Json:
+    names = [operation.name for operation in first.instance.operations]
+    runs = [names[operation] for operation in first.view.timeline.order.tolist()]
+    columns = {
+        **_named(first, found.tensor),
+        "after": [runs[at] for at in found.from_step.tolist()],
+        "until": [runs[at] for at in found.to_step.tolist()],
+        "kept_a_bytes": found.kept_a,
+        "kept_b_bytes": found.kept_b,
+        "b_less_a_bytes": found.bytes_saved,
+        "channel_s": found.bytes_saved / float(first.instance.machine.dram_bytes_per_s),
+    }
+    caption = "What one keeps between two uses and the other does not"
+    return _table(caption, "kept.csv", columns, "B")
+
+
+def _kept_by_layers(first: ScheduleView, found: KeptOtherwise) -> Json:
+    """Sum up what is kept otherwise, by layers and phase of the next use, and by kind."""
+    groups, group = next_groups(found, first)
+    kinds = [tensor.kind.replace("_", " ") for tensor in first.instance.tensors]
+    phase, saved = phases(first.analysis)[found.to_step].tolist(), found.bytes_saved.tolist()
+    rows: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
+    for at, tensor in enumerate(found.tensor.tolist()):
+        key = groups[group[at]], PHASES[phase[at]], kinds[tensor]
+        rows.setdefault(key, []).append((tensor, saved[at]))
+    sums_of = {key: sum(size for _, size in own) for key, own in rows.items()}
+    order = sorted(rows, key=lambda key: -abs(sums_of[key]))
+    sides = [sum(max(0, size) for _, size in rows[key]) for key in order]
+    rate = float(first.instance.machine.dram_bytes_per_s)
+    columns: dict[str, object] = {
+        **{name: [key[at] for key in order] for at, name in enumerate(("group", "phase", "kind"))},
+        "tensors": np.array([len({tensor for tensor, _ in rows[key]}) for key in order], np.int64),
+        "only_a_bytes": np.array(sides, np.int64) - [sums_of[key] for key in order],
+        "only_b_bytes": np.array(sides, np.int64),
+        "channel_s": np.array([sums_of[key] / rate for key in order], float),
+    }
+    caption = "What one keeps and the other does not, by layers that use it next"
+    return _table(caption, "kept-by-layers.csv", columns, "B")
+
+
+def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) -> Json:
+    """Return a table of texts, and of figures in ``unit`` unless their name says otherwise."""
+    heads, values = [], as_lists(columns).values()
+    for name, cells in columns.items():
+        own = _UNITS.get(name, unit) if isinstance(cells, np.ndarray) else None
+        side = re.fullmatch(r"(\w+)_([ab])_\w+", name)
+        title = _TITLES.get(name, f"{side[1]} in {side[2].upper()}" if side else "")
+        heads.append(column(name, own, title, isSigned=name in _SIGNED))
+    return table(caption, file, heads, list(zip(*values, strict=True)))
+
+
+def _named(picture: ScheduleView, tensors: Ints) -> dict[str, object]:
+    """Return names and kinds of tensors."""
+    found = [picture.instance.tensors[tensor] for tensor in tensors.tolist()]
+    kinds = [tensor.kind.replace("_", " ") for tensor in found]
+    return {"tensor": [tensor.name for tensor in found], "kind": kinds}
+
+
+def _tensors(first: ScheduleView, second: ScheduleView) -> Json:
+    (traffic_a, kept_a), (traffic_b, kept_b) = _moved(first), _moved(second)
+    order = np.lexsort((-abs(kept_b - kept_a), -abs(traffic_b - traffic_a)))
+    order = order[(traffic_a != traffic_b)[order] | (kept_a != kept_b)[order]]
+    sides = {
+        "traffic_a_bytes": traffic_a,
+        "traffic_b_bytes": traffic_b,
+        "b_less_a_bytes": traffic_b - traffic_a,
+        "kept_a_byte_s": kept_a,
+        "kept_b_byte_s": kept_b,
+    }
+    columns = _named(first, order) | {name: side[order] for name, side in sides.items()}
+    return _table("Traffic and residency of tensors", "tensors.csv", columns, "B")
+
+
+def _moved(picture: ScheduleView) -> tuple[Ints, Reals]:
+    """Return (m,) bytes over the DRAM boundary, and byte-seconds on chip, of each tensor."""
+    tensors, residency = picture.analysis.by_tensor(), picture.view.schedule.residency
+    edge = np.append(picture.times.start, picture.times.cycles) / picture.instance.machine.clock_hz
+    held = residency.size_bytes * (edge[residency.end] - edge[residency.begin])
+    kept = sums(held, residency.tensor, len(picture.instance.tensors))
+    return tensors["dram_in_bytes"] + tensors["dram_out_bytes"], kept
+
+
+def _times(
+    what: str, names: Sequence[str], group: Ints, pictures: tuple[ScheduleView, ScheduleView]
+) -> Json:
+    """Return time and stall of operations, by groups of them; largest differences first."""
+    clock, sides = pictures[0].instance.machine.clock_hz, {}
+    for mark, each in zip("ab", pictures, strict=True):
+        for name, cycles in (("time", each.times.duration), ("stall", each.stall)):
+            spent = cycles[_order(each)] / clock
+            sides[f"{name}_{mark}_s"] = sums(spent, group, len(names))
+    sides["b_less_a_s"] = sides["time_b_s"] - sides["time_a_s"]
+    order = np.argsort(-abs(sides["b_less_a_s"]), kind="stable")
+    columns: dict[str, object] = {what: [names[k] for k in order]}
+    for name in ("time_a_s", "time_b_s", "b_less_a_s", "stall_a_s", "stall_b_s"):
+        columns[name] = sides[name][order]
+    return _table(f"Where the time goes, by {what}s", f"{what}s.csv", columns, "s")
+
+
+def _order(picture: ScheduleView) -> Ints:
+    """Return (n,) the step of each operation."""
+    return np.argsort(picture.view.timeline.order)

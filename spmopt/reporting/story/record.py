@@ -1,0 +1,203 @@
+"""Decisions as a table, as JSON, and as the data of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spmopt.core.instance import Instance
+from spmopt.metrics import metrics
+from spmopt.reporting.covers import cut_words, segments_words
+from spmopt.reporting.headings import describe, heading
+from spmopt.reporting.plain import Json, column, table
+from spmopt.reporting.quantities import percent, seconds, si
+from spmopt.reporting.results import instance_record, result_record
+from spmopt.reporting.story.decisions import Decision, Key
+from spmopt.reporting.story.roofline import ceilings, measured, roofline_points
+from spmopt.reporting.story.sentences import remarks, sentences
+from spmopt.reporting.tables import Grid, Part
+
+_COLUMNS: dict[str, tuple[Any, ...]] = {
+    "decision": (None, "", "What is decided, one after the other."),
+    "by": (None, "", "Who made the schedule, or why nothing is saved."),
+    "time_s": ("s", "", "What the best schedule takes once this is decided, step after step."),
+    "saved_s": ("s", "saves", "Time less than the best schedule took before."),
+    "saved_part": ("part", "saved part", "The same, as a part of the time before."),
+    "compute_s": ("s", "computes", "Time in which the engine computes."),
+    "waiting_s": ("s", "waits", "Time in which it does not: it waits for DRAM, or a bank's port."),
+    "dram_in_bytes": ("B", "DRAM in", "Bytes that cross the DRAM boundary inward."),
+    "dram_out_bytes": ("B", "DRAM out", "Bytes that cross the DRAM boundary outward."),
+    "energy_j": (
+        "J",
+        "energy",
+        "DRAM, scratchpad, arithmetic and leakage, by the machine's figures.",
+    ),
+    "peak_spm_bytes": ("B", "SPM peak", "Most bytes of the scratchpad in use at once."),
+    "bound_s": ("s", "bound", "Certified: no schedule of those searched so far takes less."),
+    "bound_gap": ("change", "gap", "How far the best schedule is above that bound."),
+    "bound_of": (None, "the bound is of", "Schedules that were searched so far."),
+    "solve_s": ("s", "solve time", "Wall time of the search for this decision."),
+}
+"""Of the table of a page: unit, title and what it means, by name."""
+COLUMNS = ("decision", "by", "time", "saves", "computes", "waits", "traffic", "bound", "gap")
+_LEFT = ("decision", "by")
+
+
+def story_parts(instance: Instance, decisions: Sequence[Decision]) -> Iterator[Part]:
+    """Yield heading, a table with a row for each decision, and sentences."""
+    yield heading(instance, decisions[0].result)
+    yield ""
+    yield Grid(
+        columns=(*COLUMNS, "seconds"),
+        rows=[_row(each) for each in decisions],
+        left=_LEFT,
+        words=("by",),
+        dispensable=("seconds", "bound", "computes", "traffic", "waits"),
+        ruled=True,
+    )
+    yield ""
+    yield from (*sentences(decisions), *remarks(instance, decisions))
+
+
+def _row(decision: Decision) -> tuple[str, ...]:
+    def time(cycles: float) -> str:
+        return si(decision.seconds(cycles), "s", fill=True)
+
+    totals, made = decision.totals, decision.made
+    bound, gap = decision.bound, decision.gap
+    return (
+        decision.key.words,
+        by(decision),
+        time(decision.cycles),
+        saving(decision),
+        time(totals.compute_cycles),
+        time(decision.waiting_cycles),
+        si(totals.traffic_bytes, "B", fill=True),
+        "-" if bound is None else time(float(bound)),
+        "-" if gap is None else percent(gap, fill=True),
+        "-" if made is None else seconds(made.solve_s),
+    )
+
+
+def saving(decision: Decision) -> str:
+    """Write what a decision saves, and which part of the time before that is."""
+    if decision.key is Key.START:
+        return "-"
+    if not decision.saved_cycles:
+        return "0"
+    part = percent(decision.saved_cycles / decision.before_cycles).removeprefix("+")
+    return f"{si(decision.seconds(decision.saved_cycles), 's')} ({part})"
+
+
+def by(decision: Decision) -> str:
+    """Say who made the schedule, or why nothing is saved."""
+    if decision.why:
+        return decision.why
+    pieces, name = decision.result.pieces, decision.result.scheduler
+    if pieces is not None:
+        name = f"{name}: {segments_words(pieces.cover)}, {cut_words(pieces)}"
+    return f"searched order, {name}" if decision.is_reordered else name
+
+
+def story_record(instance: Instance, decisions: Sequence[Decision]) -> Json:
+    """Return what ``--json`` prints: the figures of each decision's best schedule."""
+    return {
+        "instance": instance_record(instance),
+        "sentences": sentences(decisions),
+        "remarks": remarks(instance, decisions),
+        "decisions": decision_rows(decisions),
+    }
+
+
+def decision_rows(decisions: Sequence[Decision]) -> list[Json]:
+    """Return a row for each decision; ``bound_s`` and ``bound_gap`` hold for ``bound_of``."""
+    return [
+        {
+            "decision": str(each.key),
+            "why": each.why,
+            "saved_s": each.seconds(each.saved_cycles),
+            "saved_cycles": each.saved_cycles,
+            "tried": each.made is not None,
+            "compute_s": each.seconds(each.totals.compute_cycles),
+            "waiting_s": each.seconds(each.waiting_cycles),
+            "bound_s": None if each.bound is None else each.seconds(each.bound),
+            "bound_of": each.bound_of,
+            "bound_gap": each.gap,
+            **result_record(each.instance.machine, each.result),
+        }
+        for each in decisions
+    ]
+
+
+def page_record(instance: Instance, decisions: Sequence[Decision]) -> Json:
+    """Return all that a page shows, in plain JSON types; times are seconds."""
+    last = decisions[-1]
+    return {
+        "title": f"{instance.name}: what each decision is worth",
+        "subtitle": f"{describe(instance.machine)}; lowering {instance.lowering}; objective time",
+        "sentences": sentences(decisions),
+        "remarks": [heading(instance, decisions[0].result), *remarks(instance, decisions)],
+        "decisions": [_drawn(each) for each in decisions],
+        "floor": {
+            "time_s": None if last.bound is None else last.seconds(last.bound),
+            "of": last.bound_of,
+        },
+        "table": _table(decisions),
+        "ceilings": ceilings(instance.machine),
+        "rooflines": _rooflines(decisions),
+    }
+
+
+def _drawn(decision: Decision) -> Json:
+    bound = decision.bound
+    return {
+        "title": decision.key.words,
+        "by": by(decision),
+        "time_s": decision.seconds(decision.cycles),
+        "compute_s": decision.seconds(decision.totals.compute_cycles),
+        "saved_s": decision.seconds(decision.saved_cycles),
+        "saving": saving(decision),
+        "bound_s": None if bound is None else decision.seconds(bound),
+        "bound_of": decision.bound_of,
+        "gap": decision.gap,
+        "traffic_bytes": decision.totals.traffic_bytes,
+        "is_idle": decision.key is not Key.START and not decision.saved_cycles,
+    }
+
+
+def _rooflines(decisions: Sequence[Decision]) -> list[Json]:
+    """Return points of each schedule, by the decision that it is of; each schedule once."""
+    found: list[Json] = []
+    for each in decisions:
+        if each.key is Key.START or each.saved_cycles:
+            points = roofline_points(measured(each.instance, each.result))
+            found.append({"name": each.key.words, "points": points})
+    return found
+
+
+def _table(decisions: Sequence[Decision]) -> Json:
+    heads = [column(name, *about, help=said) for name, (*about, said) in _COLUMNS.items()]
+    rows = [[_cells(each)[name] for name in _COLUMNS] for each in decisions]
+    return table("What each decision is worth", "decisions.csv", heads, rows)
+
+
+def _cells(decision: Decision) -> Mapping[str, object]:
+    totals, bound = decision.totals, decision.bound
+    before = decision.before_cycles
+    return {
+        "decision": decision.key.words,
+        "by": by(decision),
+        "time_s": decision.seconds(decision.cycles),
+        "saved_s": decision.seconds(decision.saved_cycles),
+        "saved_part": decision.saved_cycles / before if before else 0.0,
+        "compute_s": decision.seconds(totals.compute_cycles),
+        "waiting_s": decision.seconds(decision.waiting_cycles),
+        "dram_in_bytes": totals.dram_in_bytes,
+        "dram_out_bytes": totals.dram_out_bytes,
+        "energy_j": metrics(decision.instance.machine, totals).energy_j,
+        "peak_spm_bytes": totals.peak_spm_bytes,
+        "bound_s": None if bound is None else decision.seconds(bound),
+        "bound_gap": decision.gap,
+        "bound_of": decision.bound_of,
+        "solve_s": None if decision.made is None else decision.made.solve_s,
+    }

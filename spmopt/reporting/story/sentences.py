@@ -1,0 +1,144 @@
+"""What the decisions come to, in three to six sentences with figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spmopt.core.instance import Instance
+from spmopt.reporting.covers import cover_words
+from spmopt.reporting.quantities import percent, share, si
+from spmopt.reporting.story.decisions import Decision, Key
+
+_LITTLE = 1e-4
+"""Of the time at the start: what is less is called nothing."""
+_COMPUTES = 0.98
+"""Of the time: from that on nothing but computing is left."""
+
+
+def sentences(decisions: Sequence[Decision]) -> list[str]:
+    """Say what was gained, by which decision, what is left, and why no more."""
+    found = [_whole(decisions), _most(decisions), _rule(decisions), _rest(decisions)]
+    return [text for text in (*found, _waiting(decisions), _traffic(decisions)) if text]
+
+
+def seconds(decision: Decision, cycles: float) -> str:
+    """Write cycles as time."""
+    return si(decision.seconds(cycles), "s")
+
+
+def _whole(decisions: Sequence[Decision]) -> str:
+    """Say what the best schedule saves against the start, and what could be saved at most yet."""
+    first, last = decisions[0], decisions[-1]
+    head = f"With {Key.START.words} the network takes {seconds(first, first.cycles)}"
+    saved = first.cycles - last.cycles
+    if saved <= _LITTLE * first.cycles:
+        text = f"{head}, and no decision makes it faster"
+    else:
+        times = f", {first.cycles / last.cycles:.3g} times as fast" if last.cycles else ""
+        less = f"{share(saved / first.cycles)} less{times}"
+        text = f"{head}, with the best decisions {seconds(last, last.cycles)}: {less}"
+    if last.bound is None:
+        return f"{text}."
+    if last.gap == 0:
+        return f"{text}; that is the optimum over {last.bound_of}."
+    least = f"{last.bound_of} take {seconds(last, float(last.bound))} at least"
+    left = percent(float(1 - last.bound / last.cycles)).removeprefix("+") if last.cycles else "0 %"
+    return f"{text}; {least}, which is certified, so {left} more could be saved at most."
+
+
+def _most(decisions: Sequence[Decision]) -> str:
+    """Say which decision saves most, and by what."""
+    saved = decisions[0].cycles - decisions[-1].cycles
+    best = max(decisions[1:], key=lambda each: each.saved_cycles, default=None)
+    if best is None or saved <= _LITTLE * decisions[0].cycles:
+        return ""
+    head = f"Most is saved by {_named(best)}: {seconds(best, best.saved_cycles)}"
+    part = share(best.saved_cycles / saved)
+    place = decisions.index(best)
+    before, after = decisions[place - 1].totals, best.totals
+    less = before.traffic_bytes - after.traffic_bytes
+    moved = f"{si(abs(less), 'B')} {'less' if less >= 0 else 'more'} cross the DRAM boundary"
+    return f"{head}, {part} of what all save; {moved}{_how(best)}."
+
+
+def _named(decision: Decision) -> str:
+    return {
+        Key.POLICY: f"a greedy rule, {decision.result.scheduler}",
+        Key.PIECES: "computing in pieces",
+    }.get(decision.key, decision.key.words)
+
+
+def _how(decision: Decision) -> str:
+    """Say by what it is saved."""
+    pieces = decision.result.pieces
+    if decision.key is Key.PIECES and pieces is not None:
+        why = "for what an operation makes of a piece the next one reads on chip"
+        return f", {why} ({cover_words(pieces)})"
+    whole = [each for each in decision.result.beside if each.totals is not None]
+    if decision.key is Key.ORDER and pieces is not None and whole and whole[0].totals:
+        took = seconds(decision, whole[0].totals.makespan_cycles)
+        return f"; with all operations whole that order takes {took}"
+    return ""
+
+
+def _rule(decisions: Sequence[Decision]) -> str:
+    """Say what a greedy rule leaves to the optimum of the list."""
+    known = {each.key: each for each in decisions}
+    rule, exact = known.get(Key.POLICY), known.get(Key.RESIDENCY)
+    if rule is None or exact is None or not rule.saved_cycles + exact.saved_cycles:
+        return ""
+    both = rule.saved_cycles + exact.saved_cycles
+    name = rule.result.scheduler
+    head = f"Of what residency alone can save, {seconds(rule, both)}, the rule {name} gets "
+    left = exact.saved_cycles / rule.cycles if rule.cycles else 0.0
+    tail = f"optimal residency takes {percent(left).removeprefix('+')} less than it"
+    if exact.why:
+        tail = f"optimal residency: {exact.why}"
+    elif left <= _LITTLE:
+        tail = "optimal residency is hardly faster"
+    return f"{head}{share(rule.saved_cycles / both)}; {tail}."
+
+
+def _rest(decisions: Sequence[Decision]) -> str:
+    """Say which decisions save nothing, and why."""
+    idle = [each for each in decisions[1:] if not each.saved_cycles and each.why]
+    said = [f"{_named(each)}: {each.why}" for each in idle if each.key is not Key.RESIDENCY]
+    return f"Nothing is saved by {'; by '.join(said)}." if said else ""
+
+
+def _waiting(decisions: Sequence[Decision]) -> str:
+    """Say what no schedule can save, and how much waiting is left."""
+    first, last = decisions[0], decisions[-1]
+    if not last.cycles:
+        return ""
+    computes = last.totals.compute_cycles
+    part = computes / last.cycles
+    head = f"Computing alone takes {seconds(last, computes)}, which none of these saves"
+    begins, ends = (seconds(each, each.waiting_cycles) for each in (first, last))
+    tail = f"the engine waits for {ends}, where it waited for {begins}"
+    near = ": hardly anything but computing is left" if part >= _COMPUTES else ""
+    return f"{head} ({share(part)} of the best time); {tail}{near}."
+
+
+def _traffic(decisions: Sequence[Decision]) -> str:
+    """Say what happens to traffic, and how full the scratchpad gets."""
+    first, last = decisions[0].totals, decisions[-1].totals
+    if not first.traffic_bytes:
+        return ""
+    size = decisions[-1].instance.machine.spm_bytes
+    change = last.traffic_bytes / first.traffic_bytes - 1
+    moved = f"{si(first.traffic_bytes, 'B')} to {si(last.traffic_bytes, 'B')}"
+    peak = f"at most {si(last.peak_spm_bytes, 'B')} of the {si(size, 'B')} on chip are in use"
+    return f"Traffic changes from {moved} ({percent(change)}); {peak}."
+
+
+def remarks(instance: Instance, decisions: Sequence[Decision]) -> list[str]:
+    """Return what is not among the decisions."""
+    del decisions
+    backward = any(tensor.kind.value.endswith("gradient") for tensor in instance.tensors)
+    if not backward:
+        return []
+    return [
+        "Recomputation is none of the decisions: each activation of the training step is computed "
+        "once, and kept or loaded again."
+    ]

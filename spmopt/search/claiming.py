@@ -1,0 +1,148 @@
+"""How trials begin, and are given up: each is stored at once with its point and its owner.
+
+A trial is *lost* when its process has ended without telling. It is failed then, and its point is
+the next that is begun: of a search that was killed at any moment, and run again, nothing is missing
+but what was under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from warnings import catch_warnings, simplefilter
+
+import optuna
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.samplers import RandomSampler
+from optuna.storages import BaseStorage, RDBStorage
+from optuna.study import Study
+from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
+
+from spmopt.core.processes import own_name
+from spmopt.search.drafts import Drafts
+from spmopt.search.space import Space
+from spmopt.search.storage import GRACE_S, PROCESS, beat, is_lost, own_trials, running, unheard
+from spmopt.search.study import counts, distributions
+
+_FAILED = "failed_trial"
+"""Attribute of a trial, as Optuna names it: the number of the first one of its point."""
+
+
+class Beginner:
+    """Begins trials of a study for this process.
+
+    Parameters
+    ----------
+    study
+        Whose sampler proposes points.
+    storage
+        As it was opened.
+    """
+
+    def __init__(self, study: Study, space: Space, storage: BaseStorage) -> None:
+        self._study, self._space, self._storage = study, space, storage
+        self._drafts = Drafts(study._storage)
+        with catch_warnings():
+            simplefilter("ignore")
+            self._drafting, self._plain = (
+                optuna.load_study(study_name=study.study_name, storage=where, sampler=sampler)
+                for where, sampler in (
+                    (self._drafts, study.sampler),
+                    # It is asked for nothing: what begins has its point.
+                    (study._storage, RandomSampler()),
+                )
+            )
+
+    def begin(self) -> Trial:
+        """Begin a point that waits, or was lost, or that the sampler proposes."""
+        while True:
+            known = self._study.get_trials(deepcopy=False)
+            trial = self._begun(_waiting(known) or _lost(known, len(self._space.axes)))
+            others = self._study.get_trials(deepcopy=False)[len(known) : trial.number]
+            if not any(counts(each) and each.params == trial.params for each in others):
+                return trial
+            # Another process has begun the same in the meantime.
+            put_back(self._study, trial.number)
+
+    def _begun(self, start: FrozenTrial | None) -> Trial:
+        """Store a trial, of the point of ``start`` as far as that says one."""
+        self._drafts.start = start
+        with catch_warnings():
+            simplefilter("ignore")  # that heartbeats are for another way to run a study
+            self._drafting.ask(distributions(self._space))
+        draft = self._drafts.draft
+        assert draft is not None
+        attributes = dict(draft.system_attrs)
+        if start is not None:
+            attributes.setdefault(_FAILED, start.number)
+        fresh = create_trial(
+            state=TrialState.RUNNING,
+            params=draft.params,
+            distributions=draft.distributions,
+            user_attrs={PROCESS: own_name()},
+            system_attrs=attributes,
+        )
+        study = self._study
+        number = study._storage.create_new_trial(study._study_id, template_trial=fresh)
+        if start is not None and start.state is TrialState.WAITING:
+            _fail(study, start)
+        trial = Trial(self._plain, number)
+        beat(self._storage, study, trial.number)
+        return trial
+
+
+def put_back(study: Study, number: int) -> None:
+    """Fail a running trial; its point is begun again."""
+    with suppress(UpdateFinishedTrialError):  # by another process, since it was looked at
+        study.tell(number, state=TrialState.FAIL, skip_if_finished=True)
+
+
+def put_back_own(study: Study) -> None:
+    """Put back the running trials of this process."""
+    for trial in own_trials(study):
+        put_back(study, trial.number)
+
+
+def recover(study: Study, storage: BaseStorage) -> int:
+    """Put back the trials that were lost; return how many."""
+    lost = [trial for trial in running(study) if is_lost(trial) or _is_nobodys(trial)]
+    for trial in lost:
+        put_back(study, trial.number)
+    if isinstance(storage, RDBStorage):
+        # A process that died before its first sign of life is dead a minute after this one.
+        for trial in unheard(storage, study):
+            beat(storage, study, trial.number)
+        with catch_warnings():
+            simplefilter("ignore")
+            optuna.storages.fail_stale_trials(study)
+    return len(lost)
+
+
+def _is_nobodys(trial: FrozenTrial) -> bool:
+    """Return whether it says no owner, as those of older versions that were killed early."""
+    began = trial.datetime_start
+    old = began is not None and datetime.now() - began > timedelta(seconds=GRACE_S)
+    return PROCESS not in trial.user_attrs and old
+
+
+def _fail(study: Study, trial: FrozenTrial) -> None:
+    with suppress(UpdateFinishedTrialError):
+        study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+
+
+def _waiting(trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
+    """Find a point that somebody has put into the queue of Optuna, as older versions do."""
+    return next((trial for trial in trials if trial.state is TrialState.WAITING), None)
+
+
+def _lost(trials: Sequence[FrozenTrial], fields: int) -> FrozenTrial | None:
+    """Find the first trial that was put back and whose point nobody has begun since."""
+    known = {point(trial) for trial in trials if counts(trial)}
+    put = (each for each in trials if not counts(each) and len(each.params) == fields)
+    return next((trial for trial in put if point(trial) not in known), None)
+
+
+def point(trial: FrozenTrial) -> tuple[tuple[str, object], ...]:
+    """Return the values of a trial, to be compared with those of others."""
+    return tuple(sorted(trial.params.items()))

@@ -1,0 +1,122 @@
+"""Whatever schedules and machines can say is executed, or refused in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spmopt
+from results.execution.recomputed import recomputed
+from spmopt.core.graph import Graph
+from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.machine import Bank, Machine
+from spmopt.execution.computations import by_graph, listing_for
+from spmopt.execution.executor import Trace
+from spmopt.execution.memory import Bytes
+from spmopt.graph.training import training_graph
+from tests.banked import with_these
+from tests.graph import networks
+from tests.solving.fakes import bounds_only, install
+
+PAGE, SPM = 64, 2048
+PLAIN = spmopt.machine(spm=SPM, page=PAGE)
+
+
+def banks(*, retention_ns: float | None = None) -> Machine:
+    """A small bank, and a large one whose writes cost more or whose contents fade."""
+    return with_these(
+        PLAIN,
+        (
+            Bank(spm_bytes=SPM // 4, read_pj_per_byte=1.0, write_pj_per_byte=1.0),
+            Bank(
+                spm_bytes=SPM // 4 * 3,
+                read_pj_per_byte=0.5,
+                write_pj_per_byte=2.0,
+                retention_ns=retention_ns,
+            ),
+        ),
+    )
+
+
+MACHINES: Mapping[str, tuple[Machine, str]] = {
+    "duplex": (replace(PLAIN, duplex=True), "belady-size:granularity=page"),
+    "set-up": (replace(PLAIN, dma_setup_cycles=50), "msa"),
+    "bypass": (replace(PLAIN, bypass=(TensorKind.WEIGHT_GRADIENT,)), "page"),
+    "banks": (banks(), "banks"),
+    "retention": (banks(retention_ns=300.0), "banks"),
+    "contiguous": (PLAIN, "contiguous"),
+    "free order": (PLAIN, "tsai"),
+}
+
+
+@pytest.fixture(scope="module")
+def step() -> spmopt.Workload:
+    return spmopt.load(networks.residual(), training=True, optimizer="adam")
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_every_machine_is_executed(
+    name: str, step: spmopt.Workload, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    machine, scheduler = MACHINES[name]
+    if scheduler not in ("banks", "page"):
+        install(monkeypatch, fluid=bounds_only)
+    instance = spmopt.lower(step, machine)
+    objective = "energy" if machine.banks else "time"
+    solution = spmopt.solve(instance, scheduler, objective=objective, time_limit=1.0)
+    file = tmp_path / "result.json"
+    solution.save(file)
+    for found in (spmopt.run(solution), spmopt.run(file, step), spmopt.run(file, kernels="hash")):
+        assert found.same, found
+        assert found.comparison.tensors > 4
+
+
+def test_an_order_that_was_searched_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    instance = spmopt.lower(spmopt.load(networks.lstm()), PLAIN, order="searched")
+    found = spmopt.run(spmopt.solve(instance, "lru"))
+    assert found.same
+    assert found.kernels.startswith("reference")
+
+
+def test_replayed_schedules_are_executed() -> None:
+    instance = spmopt.lower(spmopt.load(networks.mlp()), PLAIN)
+    solution = spmopt.solve(instance, "joint", objective="replay", time_limit=1.0)
+    assert spmopt.run(solution).same
+
+
+def test_a_bound_alone_is_refused_in_a_line() -> None:
+    instance = spmopt.lower(spmopt.load(networks.mlp()), PLAIN)
+    solution = spmopt.solve(instance, "fluid", time_limit=1.0)
+    with pytest.raises(spmopt.InputError) as raised:
+        spmopt.run(solution)
+    assert "\n" not in str(raised.value)
+
+
+def _by_name(instance: Instance, found: Trace) -> Mapping[str, Bytes]:
+    return {t.name: found.contents[k] for k, t in enumerate(instance.tensors) if t.keep}
+
+
+@pytest.mark.parametrize("network", [networks.residual, networks.convolution])
+def test_activations_that_are_computed_again_change_nothing(
+    network: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    kept = training_graph(network(), optimizer="adam")
+    again, count = recomputed(kept)
+    assert count > 1
+    plain, instance = (spmopt.lower(spmopt.load(each), PLAIN) for each in (kept, again))
+    listings = [listing_for(each, None, None) for each in (plain, instance)]
+    expected, made = (
+        by_graph(listing, None, each, "integer", 0).expected
+        for listing, each in zip(listings, (plain, instance), strict=True)
+        if listing is not None
+    )
+    one, other = _by_name(plain, expected), _by_name(instance, made)
+    assert one.keys() == other.keys()
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+    assert spmopt.run(spmopt.solve(instance, "belady")).same

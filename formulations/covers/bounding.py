@@ -68,7 +68,7 @@ _SHORT_STEPS = 24
 """Steps of segments whose first and last piece are told from the others: this triples programs."""
 _OFTEN = 10.0
 """Times as long as a proof takes to make: between two."""
-_LATER, _LATER_S = 0.1, 0.05
+_LATER, _LATER_S = 0.25, 0.5
 """Of the counted time of the bound's search, and in seconds: how much later it is heard of. So much
 its process may be behind before the search of covers waits for it."""
 _ENDED = "the search of the bound ended early: {}"

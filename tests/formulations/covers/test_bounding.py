@@ -84,7 +84,7 @@ def test_what_is_heard_depends_on_counted_time_alone() -> None:
     """A process that is slow, one that is fast and none tell the same at the same points."""
     listing = listing_of(lowered("Relu"))
     problem = Problem(listing, MAKESPAN, listing.family())
-    points = (0.0, 0.06, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.5)
+    points = (0.0, 0.51, 0.54, 0.58, 0.62, 0.66, 0.7, 0.8, 1.0)
 
     def heard(apart: bool, pause_s: float) -> list[tuple[float, float, int]]:
         told: list[tuple[float, float, int]] = []
@@ -123,7 +123,7 @@ def test_news_is_late_by_a_share_of_its_time(monkeypatch: pytest.MonkeyPatch) ->
         lambda solved, runs: None,
         apart=False,
     )
-    for work_s, expected in ((0.1, []), (0.2, [0.1]), (1.1, [0.1]), (1.2, [0.1, 1.0])):
+    for work_s, expected in ((0.6, []), (0.7, [0.1]), (1.7, [0.1]), (1.8, [0.1, 1.0])):
         search.upto(work_s)
         assert heard == expected
     search.finish(lambda work_s: work_s > 1)
@@ -133,10 +133,17 @@ def test_news_is_late_by_a_share_of_its_time(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_search_goes_on_where_the_process_of_the_bound_dies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    serve, take = apart._SERVE, apart._take
+
+    def dying(library: str) -> apart._Process:
+        ends = library == "highspy"  # that of the bound; others schedule
+        monkeypatch.setattr(apart, "_SERVE", "import os; os._exit(3)" if ends else serve)
+        return take(library)
+
     monkeypatch.setattr(apart, "_idle", [])
-    monkeypatch.setattr(apart, "_SERVE", "import os; os._exit(3)")
+    monkeypatch.setattr(apart, "_take", dying)
     instance = lowered("Relu")
-    asked = replace(Request(time_limit_s=6.0), tolerance=1e-4, threads=2)
+    asked = replace(Request(time_limit_s=6.0), tolerance=1e-2, threads=2)
     result = solve(instance, "pieces", asked)
     (note,) = (each for each in result.notes if "ended early" in each)
     assert note.startswith("the search of the bound ended early: the solver's process ended by")

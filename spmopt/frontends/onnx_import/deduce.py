@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 
 from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.alike import Likeness, likeness
 from spmopt.frontends.onnx_import.batch import repeated_constants, rescaled_shape_input
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.evaluate import constant_node, evaluate, shape_value
@@ -109,6 +110,7 @@ class Deduction:
     made: dict[str, onnx.NodeProto] = field(default_factory=dict)
     sequences: dict[str, tuple[str, ...]] = field(default_factory=dict)
     replaced: bool = False
+    _alike: dict[Likeness, tuple[Fact, ...]] = field(default_factory=dict)
 
     def walk(
         self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], prefix: str = ""
@@ -127,7 +129,7 @@ class Deduction:
         """
         for node in nodes:
             expand = None if node.domain else self.control.get(node.op_type)
-            if expand is not None or subgraphs(node):
+            if expand is not None or (node.attribute and subgraphs(node)):
                 self.replaced = True
                 if expand is None:
                     raise InputError(
@@ -137,7 +139,7 @@ class Deduction:
                 expand(self, node, names, prefix)
                 continue
             own = _renamed(node, names, prefix) if names or prefix else node
-            if own.op_type == "Identity" and self.sequences.keys() & own.input:
+            if self.sequences and own.op_type == "Identity" and self.sequences.keys() & own.input:
                 self.sequences[own.output[0]] = self.sequences[own.input[0]]
                 continue
             parts = rewritten(own, self.facts, self.declared)
@@ -157,7 +159,12 @@ class Deduction:
         inputs = [self.fact(name, node) if name else None for name in node.input]
         if self.written is not None:
             inputs = _rescaled(node, inputs, self.written)
-        self.facts |= _results(node, inputs, self.opsets, self.declared, self.doubts)
+        like = likeness(node, inputs)
+        results = None if like is None else self._alike.get(like)
+        if results is None:
+            self.facts |= self._new_results(node, inputs, like)
+        else:
+            self.facts.update(zip(filter(None, node.output), results, strict=True))
         self.nodes.append(node)
         self.made[first_result(node)] = node
         if len(self.nodes) > NODES:
@@ -165,6 +172,21 @@ class Deduction:
                 f"{describe(node)}: over {NODES} nodes once loops are unrolled; import a model "
                 "with fewer iterations, and scale its schedule"
             )
+
+    def _new_results(
+        self, node: onnx.NodeProto, inputs: Sequence[Fact | None], like: Likeness | None
+    ) -> Facts:
+        """Work out the results of a node; keep them for those like it, if they hold there."""
+        noted = self.doubts.counts.total()
+        facts, alone = _results(node, inputs, self.opsets, self.declared, self.doubts)
+        names = [name for name in node.output if name]
+        # Some nodes are completed on the way, and each that is noted counts.
+        same = like == likeness(node, inputs) and noted == self.doubts.counts.total()
+        if like is not None and same and not alone and [*facts] == names:
+            results = tuple(facts.values())
+            if all(fact.data is None for fact in results):
+                self._alike[like] = results
+        return facts
 
 
 def _renamed(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.NodeProto:
@@ -216,24 +238,26 @@ def _results(
     opsets: Mapping[str, int],
     declared: Mapping[str, Declared],
     doubts: Doubts,
-) -> Facts:
+) -> tuple[Facts, bool]:
+    """Return the facts of a node's results, and whether they hold for it alone."""
     attributes = node_attributes(node)
     present = [fact for fact in inputs if fact is not None]
     if node.op_type == "Constant" and node.output:
-        return {node.output[0]: constant_node(node, attributes)}
+        return {node.output[0]: constant_node(node, attributes)}, True
     if node.op_type in ("Shape", "Size") and len(present) == len(node.output) == 1:
-        return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}
+        return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}, True
     live = any(fact.live for fact in present)
+    found = inferred(node, inputs, opsets, declared, doubts)
     facts = {
         name: Fact(element_type=kind, shape=shape, live=live)
-        for name, (kind, shape) in inferred(node, inputs, opsets, declared, doubts).items()
+        for name, (kind, shape) in found.typed.items()
     }
     result = facts[first_result(node)]
     if result.worth_reading and present and all(fact.data is not None for fact in present):
         data = _worked_out(node, inputs, opsets)
         if data is not None:
             facts[first_result(node)] = array_fact(data)
-    return facts
+    return facts, found.alone
 
 
 def _worked_out(

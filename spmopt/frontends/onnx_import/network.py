@@ -56,9 +56,12 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
     given = {value.name: value for value in graph.input if value.name not in constants}
     outputs = tuple(value.name for value in graph.output)
     nodes = ordered_nodes(graph.node, {*given, *constants}, outputs)
+    used = set(outputs)
     for node in nodes:
-        node.domain = plain_domain(node.domain)
-    used = {*outputs, *(name for node in nodes for name in reads(node))}
+        if node.domain:
+            node.domain = plain_domain(node.domain)
+        used.update(reads(node) if node.attribute else node.input)
+    used.discard("")  # what a node leaves out
     inputs = {name: _declared(value) for name, value in given.items() if name in used}
     return ModelParts(
         name=graph.name or "model",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -34,6 +35,13 @@ class Written:
 
     facts: Mapping[str, Fact]
     batches: tuple[int, int]
+
+
+class _Alike(NamedTuple):
+    """Nodes that are alike: their number, and what they give."""
+
+    kind: int
+    results: tuple[Fact, ...]
 
 
 Control = Callable[["Deduction", onnx.NodeProto, dict[str, str], str], None]
@@ -89,15 +97,16 @@ def deduce(
     if step.replaced:
         made = {name for node in nodes for name in node.output}
         nodes = ordered_nodes(nodes, step.facts.keys() - made, outputs)
-    return replace(network, nodes=tuple(nodes), outputs=outputs), step.facts
+    parts = replace(network, nodes=tuple(nodes), outputs=outputs, alike=step.alike)
+    return parts, step.facts
 
 
 @dataclass(kw_only=True)
 class Deduction:
     """A walk over nodes in the order in which they run.
 
-    ``made``: nodes by their first results. ``sequences``: tensors of each sequence by name; it has
-    no place in memory, and is known for what it holds.
+    ``made``: nodes by their first results. ``alike``: as of :class:`ModelParts`. ``sequences``:
+    tensors of each sequence by name; it has no place in memory, and is known for what it holds.
     """
 
     opsets: Mapping[str, int]
@@ -110,7 +119,8 @@ class Deduction:
     made: dict[str, onnx.NodeProto] = field(default_factory=dict)
     sequences: dict[str, tuple[str, ...]] = field(default_factory=dict)
     replaced: bool = False
-    _alike: dict[Likeness, tuple[Fact, ...]] = field(default_factory=dict)
+    alike: dict[str, int] = field(default_factory=dict)
+    _known: dict[Likeness, _Alike] = field(default_factory=dict)
 
     def walk(
         self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], prefix: str = ""
@@ -159,14 +169,16 @@ class Deduction:
         inputs = [self.fact(name, node) if name else None for name in node.input]
         if self.written is not None:
             inputs = _rescaled(node, inputs, self.written)
-        like = likeness(node, inputs)
-        results = None if like is None else self._alike.get(like)
-        if results is None:
-            self.facts |= self._new_results(node, inputs, like)
+        first, like = first_result(node), likeness(node, inputs)
+        known = None if like is None else self._known.get(like)
+        if known is None:
+            known = self._new_results(node, inputs, like)
         else:
-            self.facts.update(zip(filter(None, node.output), results, strict=True))
+            self.facts.update(zip(filter(None, node.output), known.results, strict=True))
+        if known is not None:
+            self.alike[first] = known.kind
         self.nodes.append(node)
-        self.made[first_result(node)] = node
+        self.made[first] = node
         if len(self.nodes) > NODES:
             raise InputError(
                 f"{describe(node)}: over {NODES} nodes once loops are unrolled; import a model "
@@ -175,18 +187,20 @@ class Deduction:
 
     def _new_results(
         self, node: onnx.NodeProto, inputs: Sequence[Fact | None], like: Likeness | None
-    ) -> Facts:
+    ) -> _Alike | None:
         """Work out the results of a node; keep them for those like it, if they hold there."""
         noted = self.doubts.counts.total()
         facts, alone = _results(node, inputs, self.opsets, self.declared, self.doubts)
         names = [name for name in node.output if name]
         # Some nodes are completed on the way, and each that is noted counts.
         same = like == likeness(node, inputs) and noted == self.doubts.counts.total()
-        if like is not None and same and not alone and [*facts] == names:
-            results = tuple(facts.values())
-            if all(fact.data is None for fact in results):
-                self._alike[like] = results
-        return facts
+        self.facts |= facts
+        if like is None or not same or alone or [*facts] != names:
+            return None
+        results = tuple(facts.values())
+        if any(fact.data is not None for fact in results):
+            return None
+        return self._known.setdefault(like, _Alike(len(self._known), results))
 
 
 def _renamed(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.NodeProto:

@@ -11,7 +11,6 @@ import onnx
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
 from spmopt.core.instance import TensorKind
-from spmopt.frontends.onnx_import.alike import Likeness, likeness
 from spmopt.frontends.onnx_import.backward import Step, gradient_steps
 from spmopt.frontends.onnx_import.by_rule import (
     call_attributes,
@@ -35,8 +34,8 @@ from spmopt.graph.composites import Call, Composite, Operand
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import OperatorSpec
 
-_Likeness = tuple[Likeness, tuple[tuple[int, Shape] | None, ...], tuple[bool, ...]]
-"""With what is known of the results, and which of them are read."""
+_Likeness = tuple[int, tuple[bool, ...]]
+"""The number of nodes that are alike, and which of their results are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,28 +98,20 @@ class Emitter:
 
     def _emit(self, node: onnx.NodeProto) -> None:
         """Add a node; of nodes that are alike what is added is worked out once."""
-        results = list(node.output)
-        like = self._likeness(node, results)
+        results, names = list(node.output), list(node.input)
+        kind = self.network.alike.get(results[0]) if results else None
+        like: _Likeness | None = None
+        if kind is not None and self._updated.isdisjoint(names):
+            like = kind, tuple([name in self._read for name in results])
         form = None if like is None else self._forms.get(like)
         if form is None:
             self._emit_new(node, like)
             return
-        inputs = [self._operand(name, node) for name in node.input if name]
+        inputs = [self._operand(name, node) for name in names if name]
         found = self._builder.add_stated(
             form.operator, inputs, form.results, name=node.name or results[0], **form.attributes
         )
         self._index.update(zip(results, found, strict=False))
-
-    def _likeness(self, node: onnx.NodeProto, results: Sequence[str]) -> _Likeness | None:
-        """Return what a node adds follows from; None where that is more than is compared."""
-        facts, read = self.facts, self._read
-        names = list(node.input)
-        like = likeness(node, [facts[name] if name else None for name in names])
-        if like is None or not (results and results[0] and self._updated.isdisjoint(names)):
-            return None
-        known = [facts.get(name) for name in results]
-        stated = [None if fact is None else (fact.element_type, fact.shape) for fact in known]
-        return like, tuple(stated), tuple([name in read for name in results])
 
     def _keep_form(self, node: onnx.NodeProto, like: _Likeness, spec: OperatorSpec) -> None:
         """Keep what was added for a node, if it is one operation whose operands are all inputs."""

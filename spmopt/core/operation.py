@@ -79,7 +79,7 @@ class Operation:
 
     def __post_init__(self) -> None:
         for what, ids in (("reads", self.reads), ("writes", self.writes)):
-            if len(set(ids)) != len(ids):
+            if len(ids) > 1 and len(set(ids)) != len(ids):
                 raise InputError(f"operation {self.name}: {what} a tensor twice; name it once")
         if not self.modes:
             raise InputError(f"operation {self.name}: has no mode")

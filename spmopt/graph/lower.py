@@ -78,12 +78,12 @@ class Used(NamedTuple):
     @property
     def reads(self) -> tuple[int, ...]:
         """Each tensor that is read, once."""
-        return tuple(dict.fromkeys(self.inputs))
+        return tuple(dict.fromkeys(self.inputs)) if len(self.inputs) > 1 else self.inputs
 
     @property
     def writes(self) -> tuple[int, ...]:
         """Each tensor that is written, once."""
-        return tuple(dict.fromkeys(self.outputs))
+        return tuple(dict.fromkeys(self.outputs)) if len(self.outputs) > 1 else self.outputs
 
 
 class Lowering:

@@ -37,8 +37,9 @@ class Constants:
                 if not live:
                     self._producer[name] = node
             known = [name for name in node.input if name and not facts[name].live]
-            self._reads.update(known)
-            read.update(known if live else ())
+            if known:
+                self._reads.update(known)
+                read.update(known if live else ())
         self._readers = Counter(root for name in read for root in self.roots(name))
 
     def roots(self, name: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import import deduce, load_onnx
-from spmopt.graph import build, operators
+from spmopt.graph import operators
 from tests.fuzz import networks
 
 make = helper.make_node
@@ -67,7 +67,7 @@ def test_the_rule_of_nodes_that_are_alike_is_asked_once(
         asked.append(name)
         return rule(name, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(build.operators, "results", counted)
+    monkeypatch.setattr(operators, "results", counted)
     graph = _read(tmp_path, networks.chained(500))
     assert len(graph.nodes) == 500
     assert asked == ["Relu"]

@@ -128,6 +128,7 @@ class BoundSearch:
         self._tell, self._learn, self._stop, self._note = tell, learn, stop, note
         self._waiting, self._heard, self._ended = deque[News](), 0.0, False
         listing, objective, family = problem
+        self._here = not apart
         if apart:
             self._news = stream(
                 "formulations.covers.bounding:improve",
@@ -151,7 +152,7 @@ class BoundSearch:
 
     def finish(self, enough: Callable[[float], bool]) -> None:
         """Tell what is found until that is ``enough``, asked of counted seconds; then end."""
-        while not self._stop() and (self._waiting or not self._ended):
+        while self._waiting or not self._ended:
             if not self._waiting:
                 self._receive()
                 continue
@@ -162,17 +163,17 @@ class BoundSearch:
         self._news.close()
 
     def _receive(self) -> None:
-        """Wait for the next news."""
+        """Wait for the next news; where the search is told to stop, what has come is the last."""
         try:
-            news = next(self._news, None)
+            news = None if self._here and self._stop() else next(self._news, None)
         except InfeasibleError:
             self.unfit, news = True, None
         except Exception as error:  # whatever ended its process: what it has told still holds
             self._note(_ENDED.format(error))
             news = None
-        if news is None or self._stop():
+        if news is None:
             self._ended = True
-        if news is not None:
+        else:
             # One that has begun anew counts from the start.
             self._heard = max(self._heard, news.work_s)
             self._waiting.append(news)

@@ -9,10 +9,8 @@ names is tried as well. Of a small listing all covers are tried that may be bett
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from functools import cached_property
-from time import monotonic
 
 import numpy as np
 
@@ -23,25 +21,20 @@ from formulations.covers.listed import Listed
 from formulations.covers.neighbors import neighbors
 from formulations.covers.paths import CheapestCover, SegmentArcs
 from formulations.covers.search import CoverSearch
-from formulations.residency import page
-from spmopt.assemble.cost import plan_value
+from formulations.covers.trials import COARSE, ROUGH, STEP_S, CoverTrials, steps_of
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.pieces.certificate import CoverCertificate
 from spmopt.core.pieces.family import Family
 from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
 from spmopt.core.pieces.segments import Cover, Segment
-from spmopt.core.result import Certificate, Outcome
-from spmopt.core.schedule import Plan
-from spmopt.core.scheduler import Incumbent, Request, Work
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
 
-_COARSE = 0.005
-"""Gap at which a cover's schedule tells how good the cover is: what is left changes little."""
 _FEW = 200
 """Segments of a listing that is small: each of its covers may be tried."""
-_QUICK, _ROUGH = 6_000, 0.02
-"""Steps of a uniform cover that is scheduled first, and the gap at which it is good enough:
-ResNet-50 in 8 bands takes 10 s."""
+_QUICK = 6_000
+"""Steps of a uniform cover that is scheduled first: ResNet-50 in 8 bands takes 10 s."""
 _MANY = 300
 """Operations of a list whose covers by estimates are scheduled first: to tabulate and solve values
 of segments takes most of 10 s in training (GoogLeNet, DenseNet-121, MobileNetV2, Inception). Not
@@ -57,9 +50,6 @@ _ESTIMATE_STEPS = 3
 GoogLeNet and ResNet-50 with two are 8 and 33 % worse than without limit."""
 _NEAR = 0.05
 """Gap of a cover by estimates that one of fine pieces, or a uniform one, hardly betters."""
-_STEP_S = 5e-4
-"""Seconds that a step takes to schedule, to the gap that tells how good a cover is: where that is
-much of what is left, a rougher schedule of all steps is better than one that is cut short."""
 _LONG = 200
 """Operations of a segment whose program takes too long to choose among uniform covers: those of a
 Transformer with 689 take 11 s."""
@@ -73,15 +63,9 @@ _BATCH_SHARE = 0.25
 ResNet-50, 4 images in 8 bits on 2 MiB, is at 3.2 million cycles after 15 s, not 6.2."""
 _WHOLE_SHARE = 0.2
 """Of the time: the list as given."""
-_MODE_S, _ESTIMATE_S, _PLAN_S = 3e-4, 1e-6, 1e-4
-"""Seconds that modes of an operation take to make, for each number of bands; that a cost takes to
-estimate; and that a step of a cover takes beside its schedule."""
-_PAGE_SHARE = 0.8
-"""Of what the schedule of a cover counts, what it takes: 0.66 to 1.1 in four networks."""
-_ROUNDED = 1e-9
-"""Relative error of a bound in floating point, and more."""
-_FINISH_SHARE = 0.15
-"""Of the time: the schedule of the best cover, to the tolerance asked for."""
+_MODE_S, _ESTIMATE_S = 3e-4, 1e-6
+"""Seconds that modes of an operation take to make, for each number of bands; and that a cost takes
+to estimate."""
 _UNFIT = "what must be on chip does not fit, whole or in pieces"
 _NONE_FITS = "no cover was found in which what must be on chip fits"
 
@@ -102,58 +86,24 @@ def schedule(instance: Instance, request: Request, family: str = "all") -> Outco
     return _Search(listing, listing.family(family), request).run()
 
 
-def _steps(cover: Cover) -> int:
-    """Return the steps of a cover's schedule."""
-    return sum((each.end - each.begin) * each.count for each in cover)
-
-
-def _pieces_of(cover: Cover) -> Cover:
-    """Return the segments in pieces: what else there is, is whole, whatever its borders.
-
-    Of eight operations in no pieces 128 covers are one instance.
-    """
-    return tuple(each for each in cover if each.count > 1)
-
-
 def _longest(cover: Cover) -> int:
     """Return the operations of a cover's longest segment."""
     return max(each.end - each.begin for each in cover)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A cover, its instance, and what was found for it."""
-
-    cover: Cover
-    instance: Instance
-    outcome: Outcome
-    value: Fraction
-    gap: float = _COARSE
-
-
-class _Search:
-    """The best cover so far, and what bounds all of them."""
+class _Search(CoverTrials):
+    """Which covers are tried, and what bounds all of them."""
 
     def __init__(self, listing: Listing, family: Family, request: Request) -> None:
-        self.listing, self.family, self.request = listing, family, request
-        self.tried = set[Cover]()
-        self.best: _Found | None = None
-        self.bound, self.cut_short = 0.0, True
+        super().__init__(listing, request)
+        self.family = family
+        self.cut_short, self.unfit = True, False
         self.arcs: SegmentArcs | None = None
         self.named: Cover = ()
         self.proof: CoverCertificate | None = None
-        self.work, self.begun = request.work, request.work.seconds
-        self.end = request.time_limit_s * (1 - _FINISH_SHARE)
-        self.rate = 0.0
-        self.few = self.unfit = False
         self.notes: tuple[str, ...] = ()
         self.bounding: BoundSearch | None = None
         self._waiting: list[tuple[Values, Values]] = []
-
-    @property
-    def clock(self) -> float:
-        """Seconds that were counted since the begin: they decide, so that the load does not."""
-        return self.work.seconds - self.begun
 
     @cached_property
     def listed(self) -> Listed:
@@ -168,9 +118,9 @@ class _Search:
         if not (fit or np.isfinite(self.listed.compulsory)):
             raise InfeasibleError(_UNFIT)
         if request.start is None or request.prices is None:
-            self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
+            self.attempt(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
-            self._take(request.start, request.prices)
+            self.take(request.start, request.prices)
         threads = max(1, request.threads - 1)
         if self._estimates_first():
             self._begin()
@@ -182,7 +132,7 @@ class _Search:
         self._search(threads)
         self._end()
         if self.named:
-            self._try(self.named)
+            self.attempt(self.named)
         return self._finished()
 
     def _begin(self) -> None:
@@ -193,7 +143,7 @@ class _Search:
             self._learn,
             seconds=self.request.time_limit_s,
             apart=self.request.threads > 1 and not self.few,
-            stop=self._late,
+            stop=lambda: self.late,
             note=self._note,
         )
 
@@ -256,35 +206,15 @@ class _Search:
         for fine, share in enumerate(_ESTIMATE_SHARES):
             if self.stop() or (fine and self.gap <= _NEAR):
                 break
-            left = (self.end - self.clock) / _STEP_S
+            left = (self.end - self.clock) / STEP_S
             most = max(share * left, min(_ESTIMATE_STEPS * len(self.listing.operations), left))
-            self._try(estimates.cover(most, fine=bool(fine)), gap=_ROUGH)
-
-    def _take(self, plan: Plan, prices: Certificate) -> None:
-        """Take the list as given as it was scheduled before."""
-        cover = whole(self.listing)
-        instance, _ = self.listing.instance(cover)
-        value = plan_value(instance, plan, self.request.objective)
-        outcome = Outcome(plan=plan, certificate=prices)
-        self.tried.add(_pieces_of(cover))
-        self.best = _Found(cover, instance, outcome, value)
+            self.attempt(estimates.cover(most, fine=bool(fine)), gap=ROUGH)
 
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
         if self.bounding is not None:
             self.bounding.upto(self.clock)
-        return self._late() or self.clock > self.end or self.gap <= self.request.tolerance
-
-    def _late(self) -> bool:
-        """Return whether the search is told to stop, or late by the clock, whatever is counted."""
-        return self.request.stop() or monotonic() - self.request.started > self.end
-
-    @property
-    def gap(self) -> float:
-        """Relative distance of the best schedule to the bound."""
-        if self.best is None or self.bound <= 0:
-            return np.inf
-        return float(self.best.value) / self.bound - 1
+        return self.late or self.clock > self.end or self.gap <= self.request.tolerance
 
     def _note(self, message: str) -> None:
         if message not in self.notes:
@@ -306,22 +236,22 @@ class _Search:
         for number, cover in enumerate(search.covers()):
             if not (number or search.exact or found) and self.gap > _NEAR:
                 self._try_uniform(search, uniform)
-            self._try(cover)
-            self._try(self.named)
+            self.attempt(cover)
+            self.attempt(self.named)
             if stop():
                 return
             others = [each for each in uniform if _longest(each) <= _LONG]
             if number == 1 and others:
                 best = min(others, key=search.value)
-                if search.value(best) < search.value(cover) * (1 + _COARSE):
-                    self._try(best)
+                if search.value(best) < search.value(cover) * (1 + COARSE):
+                    self.attempt(best)
         while not stop() and self.best is not None:
             before = self.best
-            if not (self.few or self._fits(before.cover)):
+            if not (self.few or self.fits(before.cover)):
                 break  # Neighbors have about as many steps.
             for cover in neighbors(search, before.cover):
-                self._try(cover)
-                self._try(self.named)
+                self.attempt(cover)
+                self.attempt(self.named)
                 if stop() or self.best is not before:
                     break
             if self.best is before:
@@ -350,7 +280,7 @@ class _Search:
 
         search = CoverSearch(arcs, over, threads, first)
         for cover in search.covers():
-            self._try(cover)
+            self.attempt(cover)
         self.arcs.learn(arcs.solved, arcs.runs.solved)
         return self.clock
 
@@ -359,22 +289,22 @@ class _Search:
         assert self.arcs is not None
         for cover in [] if self.arcs.lengths.all else self._uniform():
             if not stop():
-                self._try(cover, gap=_ROUGH)
+                self.attempt(cover, gap=ROUGH)
 
     def _try_uniform(self, search: CoverSearch, uniform: list[Cover]) -> None:
         """Schedule a uniform cover of few steps: the search of others takes long."""
-        quick = [each for each in uniform if _steps(each) <= _QUICK] or uniform[:1]
+        quick = [each for each in uniform if steps_of(each) <= _QUICK] or uniform[:1]
         priced = [each for each in quick if _longest(each) <= _LONG]
         if quick:
             first = min(priced, key=search.estimate) if priced else quick[-1]
-            self._try(first, gap=_ROUGH)
+            self.attempt(first, gap=ROUGH)
 
     def _uniform(self) -> list[Cover]:
         """Return the covers of the same number of pieces throughout, of few steps the first."""
         listing, family = self.listing, self.family
         found = [listing.uniform(each, family) for each in family.pieces[1:]]
         found += [listing.uniform(listing.batch, family, bands=each) for each in family.bands[1:]]
-        return sorted(dict.fromkeys(found), key=_steps)
+        return sorted(dict.fromkeys(found), key=steps_of)
 
     def _try_all(self, stop: Callable[[], bool]) -> None:
         """Try all covers whose segments' values do not add up to the best schedule's already."""
@@ -386,74 +316,8 @@ class _Search:
         for value, cover in by_value(self.arcs.value.copy(), self.listed.segment):
             if stop() or (self.best is not None and value >= self.best.value):
                 return
-            self._try(cover)
+            self.attempt(cover)
         self.unfit = self.best is None
-
-    def _try(
-        self, cover: Cover, start: bool = False, share: float = 1.0, gap: float = _COARSE
-    ) -> None:
-        """Schedule a cover, to a gap; keep what is better than the best."""
-        request = self.request
-        if not cover or _pieces_of(cover) in self.tried:
-            return
-        left = self.end - self.clock
-        steps = _steps(cover)
-        if self.best is not None and not self._fits(cover):
-            return
-        if _STEP_S * steps > left / 2:
-            gap = max(gap, _ROUGH)
-        self.tried.add(_pieces_of(cover))
-        since = self.clock
-        instance, _ = self.listing.instance(cover)
-        self.work.seconds += _PLAN_S * steps
-        found = self._scheduled(
-            instance,
-            replace(
-                self._while_better(),
-                tolerance=max(0.0 if self.few else gap, request.tolerance),
-                start=request.start if start else None,
-                others=(),
-            ),
-            share * left,
-        )
-        self.rate = max(self.rate, (self.clock - since) / steps)
-        if found is None or found.plan is None:
-            return
-        value = plan_value(instance, found.plan, request.objective)
-        if self.best is None or value < self.best.value:
-            self.best = _Found(cover, instance, found, value, gap)
-            request.report_incumbent(value=value)
-
-    def _while_better(self) -> Request:
-        """Return a request to schedule a cover until its bound is above the best schedule's value.
-
-        All covers of a network of five operations take 2.2 CPU s; they took more than 10.
-        """
-        request, proved = self.request, -np.inf
-        most = np.inf if self.best is None else float(self.best.value) * (1 + _ROUNDED)
-
-        def tell(news: Incumbent) -> None:
-            nonlocal proved
-            if news.bound is not None and not news.of_class:
-                proved = max(proved, float(news.bound))
-
-        return replace(request, on_incumbent=tell, stop=lambda: proved > most or request.stop())
-
-    def _fits(self, cover: Cover) -> bool:
-        """Return whether there is time to schedule a cover, by the slowest so far."""
-        return self.rate * _steps(cover) <= self.end - self.clock
-
-    def _scheduled(self, instance: Instance, request: Request, seconds: float) -> Outcome | None:
-        """Schedule an instance in about so many seconds; None if that cannot be."""
-        work = Work()
-        try:
-            return page.schedule(
-                instance, replace(request, work=work).phase(max(seconds / _PAGE_SHARE, 0.0))
-            )
-        except InfeasibleError:
-            return None
-        finally:
-            self.work.seconds += _PAGE_SHARE * work.seconds
 
     def _apart(self) -> Cover:
         """Return a cover of single operations, each in the fewest pieces in which it fits."""
@@ -474,35 +338,18 @@ class _Search:
         """Return the bound that is to be proved: a little less than what is known."""
         of_gap, of_tolerance = _LOST
         lost = max(of_gap * self.gap, of_tolerance * self.request.tolerance)
-        return self.bound * (1 - min(lost, _COARSE))
+        return self.bound * (1 - min(lost, COARSE))
 
     def _finished(self) -> Outcome:
         """Schedule the best cover to the tolerance asked for."""
         if self.best is None:
-            self._try(self._apart())
+            self.attempt(self._apart())
         best, request, arcs = self.best, self.request, self.arcs
         if best is None:
             if self.unfit:
                 raise InfeasibleError(_UNFIT)
             return Outcome(plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
-        outcome, value = best.outcome, best.value
-        rough = [_COARSE] if best.gap > _COARSE > request.tolerance else []
-        for tolerance in [*rough, request.tolerance]:
-            if self.gap <= request.tolerance or best.gap <= tolerance:
-                break
-            again = replace(
-                request.part(bounds=False),
-                tolerance=tolerance,
-                start=outcome.plan,
-                prices=outcome.certificate,
-                others=(),
-            )
-            left = request.time_limit_s - self.clock
-            finer = self._scheduled(best.instance, again, left)
-            if finer is not None and finer.plan is not None:
-                found = plan_value(best.instance, finer.plan, request.objective)
-                plan = finer.plan if found <= value else outcome.plan
-                outcome, value = replace(finer, plan=plan), min(value, found)
+        outcome = self.finer(best)
         certificate = self.proof
         if certificate is None and arcs is not None:
             certificate = arcs.certificate(self._least())

@@ -98,6 +98,8 @@ def stream(
 ) -> Generator[Any]:
     """Return what the generator ``function`` yields, as it comes; just ends when stopped.
 
+    What has come by then is still yielded.
+
     Where its process dies, what comes then begins anew. Otherwise as :func:`call`.
     """
     for kind, value in _messages((function, arguments), time_limit_s, stop, library, note):
@@ -133,10 +135,17 @@ def _answers(
     ended = False
     try:
         process.send(request)
-        while not ended and (left := due - monotonic()) > 0 and not stop():
+        left: int | None = None  # at the end: replies that have come, and count
+        while not ended and left != 0:
             try:
-                kind, value = process.replies.get(timeout=min(_POLL_S, left))
+                kind, value = process.replies.get(timeout=0 if left else _POLL_S)
             except Empty:
+                kind = None
+            if left is not None:
+                left -= 1
+            elif monotonic() >= due or stop():
+                left = process.replies.qsize()
+            if kind is None:
                 continue
             ended = kind is not ReplyKind.YIELDED
             if kind is ReplyKind.RAISED:

@@ -293,14 +293,14 @@ def test_the_search_of_all_covers_begins_with_those_of_the_batch(
         x = b.add("Relu", [x])
     instance = spmopt.lower(b.finish([x]), spmopt.machine("large-npu", spm="64KiB"))
     assert isinstance(instance, Instance)
-    plain, tried = _Search._try, dict[str, list[Cover]]()
+    plain, tried = _Search.attempt, dict[str, list[Cover]]()
 
     def noted(search: _Search, cover: Cover, *given: Any, **options: Any) -> None:
         if cover:
             tried.setdefault(search.family.name, []).append(cover)
         plain(search, cover, *given, **options)
 
-    monkeypatch.setattr(_Search, "_try", noted)
+    monkeypatch.setattr(_Search, "attempt", noted)
     for family in ("batch", "all"):
         assert solve(instance, f"pieces:family={family}", request(threads=1)).verified
     first = tried["all"][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
@@ -114,20 +115,19 @@ def climb(instance: Instance, objective: Objective, generator: np.random.Generat
     return value
 
 
-def violations(seeds: range) -> int:
-    """Count objectives of instances whose bound is above the optimum of the class."""
-    above = 0
+def violations(seeds: Sequence[int]) -> Iterator[int]:
+    """Yield instances whose bound is above the optimum of the class, for either objective."""
     for seed in seeds:
         instance = random_instance(seed, **SMALL, duplex=True, setup=True)
         for objective in (MAKESPAN, TRAFFIC):
             best = optimum(instance, objective, residency="kept")
             assert best is not None
-            above += climb(instance, objective, np.random.default_rng(seed)) > best.value
-    return above
+            if climb(instance, objective, np.random.default_rng(seed)) > best.value:
+                yield seed
 
 
 def test_below_the_optimum_of_its_class() -> None:
-    assert violations(range(40)) == 0
+    assert not list(violations(range(40)))
 
 
 @pytest.mark.parametrize("error", ["one tensor fits", "a page less", "all go through"])
@@ -150,7 +150,7 @@ def test_a_wrong_proof_is_noticed(error: str, monkeypatch: pytest.MonkeyPatch) -
             return (max(n, place), place, d, u)
 
         monkeypatch.setattr(MODULE._KeptPaths, "leave", leave)
-    assert violations(range(40)) > 0
+    assert any(True for _ in violations(range(40)))
 
 
 def test_the_largest_sum_is_that_of_all_sets(monkeypatch: pytest.MonkeyPatch) -> None:

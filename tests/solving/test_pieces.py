@@ -32,6 +32,7 @@ from spmopt.solving import compare, solve
 from spmopt.verifier import require_legal
 from spmopt.verifier.cover_bound import cover_bound
 from tests.graph.networks import attention, convolution, mlp
+from tests.thorough import share
 
 
 def lowered(graph: spmopt.Workload | Graph, spm: str) -> Instance:
@@ -58,7 +59,7 @@ def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None
 
     instance = lowered(spmopt.load("resnet18", batch=4), "1MB")
     aim = objective_named(objective, instance.machine)
-    asked = replace(request(time_limit_s=6.0), objective=aim, tolerance=1e-3)
+    asked = replace(request(time_limit_s=3.0), objective=aim, tolerance=1e-3)
     page, pieces = compare(instance, ["page", "pieces"], asked)
     assert pieces.value is not None
     assert page.value is not None
@@ -98,8 +99,7 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None
     assert result.pieces is not None
     assert result.value is not None
     every = covers(result.pieces.listing)
-    if len(every) > 30:
-        every = every[:: len(every) // 30]
+    every = every[:: max(1, len(every) // share(30))]
     # Segments that are whole make one instance, whatever their borders.
     apart = {tuple(each for each in cover if each.count > 1): cover for cover in every}
     least = None

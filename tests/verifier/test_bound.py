@@ -190,7 +190,7 @@ def test_equal_to_the_bound_from_the_rules(duplex: bool) -> None:
             assert bound(instance, certificate) == naive_bound(instance, certificate), seed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(
     instance=instances(max_operations=5, max_modes=2, duplex=True, setup=True),
     seed=st.integers(0, 2**32 - 1),

@@ -83,7 +83,7 @@ def lower(
     on = machine_of() if machine is None else machine
     lowering = named(lowering, fold=fold)
     found = lower_listed(workload.graph, on, lowering=lowering)
-    found = replace(found, name=workload.title, source=workload.source)
+    found = found.labeled(name=workload.title, source=workload.source, listed=found.listed)
     found = found if costs is None else _at_costs(found, Path(costs), callbacks)
     return _relisted(found, order, callbacks, workload.graph)
 

@@ -32,7 +32,7 @@ class Value:
     keep: bool = False
 
     def __post_init__(self) -> None:
-        if any(dimension < 1 for dimension in self.shape):
+        if min(self.shape, default=1) < 1:
             raise InputError(f"tensor {self.name}: shape {self.shape} has a dimension under 1")
         element_type(self.element_type)
 
@@ -86,9 +86,10 @@ class Graph:
     def __post_init__(self) -> None:
         written = {v for node in self.nodes for v in node.outputs if v not in node.inputs}
         seen: set[int] = set()
+        count = len(self.values)
         for node in self.nodes:
             for value in (*node.inputs, *node.outputs):
-                if not 0 <= value < len(self.values):
+                if not 0 <= value < count:
                     raise InputError(f"node {node.name}: no such value ({value})")
             for value in node.inputs:
                 if value in written and value not in seen:
@@ -156,7 +157,8 @@ class Graph:
 
     def shapes(self, indices: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """Return the shapes of the values named by ``indices``."""
-        return tuple(self.values[index].shape for index in indices)
+        values = self.values
+        return tuple([values[index].shape for index in indices])
 
 
 def _connect(graph: DiGraph, source: object, target: object, position: int) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import Self
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
@@ -75,15 +77,23 @@ class Instance:
         if not self.operations:
             raise InputError(f"instance {self.name}: has no operations")
         exists = [tensor.in_dram for tensor in self.tensors]
+        count = len(exists)
         for index, operation in enumerate(self.operations):
-            self._check_references(index, operation)
-            for tensor in operation.reads:
+            reads, writes = operation.reads, operation.writes
+            if not (_inside(reads, count) and _inside(writes, count)):
+                raise InputError(f"operation {operation.name}: no such tensor (there are {count})")
+            if not _inside(operation.predecessors, index):
+                raise InputError(
+                    f"operation {operation.name}: a predecessor is not an earlier operation; "
+                    "list operations in an order that respects predecessors"
+                )
+            for tensor in reads:
                 if not exists[tensor]:
                     raise InputError(
                         f"operation {operation.name}: reads {self.tensors[tensor].name} before "
                         "anything wrote it; reorder, or mark the tensor in_dram"
                     )
-            for tensor in operation.writes:
+            for tensor in writes:
                 exists[tensor] = True
         for tensor_record, there in zip(self.tensors, exists, strict=True):
             if tensor_record.keep and not there:
@@ -107,20 +117,19 @@ class Instance:
         """The operands and modes of all operations, in arrays."""
         return OperandTable.of(self.operations)
 
+    def labeled(
+        self, *, name: str, source: str, listed: Callable[[Machine], object] | None
+    ) -> Self:
+        """Return the same problem under another name; what was checked of it is not again."""
+        found = copy(self)
+        # Records are frozen for all others.
+        found.__dict__.update(name=name, source=source, listed=listed)
+        return found
+
     def __repr__(self) -> str:
         # The fields of a network fill pages.
         counts = f"{len(self.operations)} operations, {len(self.tensors)} tensors"
         return f"<Instance {self.name}: {counts}, on {self.machine.name}>"
-
-    def _check_references(self, index: int, operation: Operation) -> None:
-        count, used, before = len(self.tensors), operation.tensors, operation.predecessors
-        if used and not (min(used) >= 0 and max(used) < count):
-            raise InputError(f"operation {operation.name}: no such tensor (there are {count})")
-        if before and not (min(before) >= 0 and max(before) < index):
-            raise InputError(
-                f"operation {operation.name}: a predecessor is not an earlier operation; "
-                "list operations in an order that respects predecessors"
-            )
 
     def _check_bypass(self) -> None:
         """Refuse operands that would have to be where they cannot be."""
@@ -138,6 +147,10 @@ class Instance:
     def tensor_names(self) -> Sequence[str]:
         """Names, in order."""
         return [tensor.name for tensor in self.tensors]
+
+
+def _inside(indices: Sequence[int], count: int) -> bool:
+    return not indices or (min(indices) >= 0 and max(indices) < count)
 
 
 def _require_small_totals(instance: Instance) -> None:

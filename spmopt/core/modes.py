@@ -8,6 +8,7 @@ import numpy as np
 
 from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
 from spmopt.core.instance import Instance
+from spmopt.core.operands import FIGURES, ranges
 from spmopt.core.operation import Mode, Operation
 from spmopt.core.table import Ints
 
@@ -23,14 +24,23 @@ def fitting_modes(instance: Instance) -> Ints:
     InfeasibleError
         An operation has no such mode, so that no legal schedule exists (R1 and R3).
     """
-    capacity = instance.machine.spm_pages
-    chosen = [
-        next((k for k, mode in enumerate(op.modes) if _pages(instance, op, mode) <= capacity), -1)
-        for op in instance.operations
-    ]
-    if -1 in chosen:
+    table, page = instance.operands, instance.machine.page_bytes
+    pages = np.array([-(-tensor.size_bytes // page) for tensor in instance.tensors], np.int64)
+    several = np.diff(table.first_mode)
+    counts = np.repeat(np.diff(table.first), several)
+    used = table.tensor[ranges(np.repeat(table.first[:-1], several), counts)]
+    stays = table.modes.stationary[ranges(table.modes.first[table.mode], counts)]
+    # A difference of sums is right even where these are beyond 64 bits.
+    sums = np.concatenate(([0], np.cumsum(np.where(stays, pages[used], 0))))
+    ends = np.cumsum(counts)
+    scratch = table.modes.figures[FIGURES.index("scratch_bytes"), table.mode]
+    needed = sums[ends] - sums[ends - counts] - (-scratch // page)
+    place = np.arange(needed.size) - np.repeat(table.first_mode[:-1], several)
+    fits = np.where(needed <= instance.machine.spm_pages, place, needed.size)
+    chosen: Ints = np.minimum.reduceat(fits, table.first_mode[:-1])
+    if (chosen == needed.size).any():
         raise InfeasibleError(_conflict(instance))
-    return np.array(chosen, np.int64)
+    return chosen
 
 
 def unfit(instance: Instance) -> Conflict | None:

@@ -85,11 +85,13 @@ class OperandTable:
         first, tensor, kind = [0], list[int](), list[int]()
         for operation in operations:
             reads, writes = operation.reads, operation.writes
-            tensor += reads
-            kind += [UPDATE if each in writes else READ for each in reads]
-            only_written = [each for each in writes if each not in reads]
-            tensor += only_written
-            kind += [WRITE] * len(only_written)
+            for each in reads:
+                tensor.append(each)
+                kind.append(UPDATE if each in writes else READ)
+            for each in writes:
+                if each not in reads:
+                    tensor.append(each)
+                    kind.append(WRITE)
             first.append(len(tensor))
         several = _ints(len(operation.modes) for operation in operations)
         modes = [mode for operation in operations for mode in operation.modes]

@@ -75,14 +75,15 @@ class Operation:
     @property
     def tensors(self) -> tuple[int, ...]:
         """The operands: those read, then those only written."""
-        return self.reads + tuple(t for t in self.writes if t not in self.reads)
+        return self.reads + tuple([t for t in self.writes if t not in self.reads])
 
     def __post_init__(self) -> None:
         for what, ids in (("reads", self.reads), ("writes", self.writes)):
-            if len(set(ids)) != len(ids):
+            if len(ids) > 1 and len(set(ids)) != len(ids):
                 raise InputError(f"operation {self.name}: {what} a tensor twice; name it once")
         if not self.modes:
             raise InputError(f"operation {self.name}: has no mode")
-        operands = len(self.tensors)
-        if any(len(mode.operands) != operands for mode in self.modes):
-            raise InputError(f"operation {self.name}: a mode must list {operands} operands")
+        operands = len({*self.reads, *self.writes})
+        for mode in self.modes:
+            if len(mode.operands) != operands:
+                raise InputError(f"operation {self.name}: a mode must list {operands} operands")

@@ -116,7 +116,8 @@ def hazards(
     found = []
     for index, (reads, writes) in enumerate(accesses):
         before = {last_write[tensor] for tensor in (*reads, *writes)}
-        before.update(earlier for tensor in writes for earlier in readers[tensor])
+        for tensor in writes:
+            before.update(readers[tensor])
         for tensor in reads:
             readers[tensor].append(index)
         for tensor in writes:

@@ -168,12 +168,12 @@ class GraphBuilder:
         attributes: Mapping[str, Attribute],
     ) -> tuple[int, ...]:
         """Add a node and its results."""
-        outputs = tuple(
+        outputs = [
             self.add_value(Value(name=f"{name}:{k}" if k else name, shape=shape, element_type=kind))
             for k, (shape, kind) in enumerate(results)
-        )
+        ]
         self.add_node(name, operator, inputs, outputs, attributes)
-        return outputs
+        return tuple(outputs)
 
     def _source(self, name: str, shape: Shape, element_type: str | None, kind: TensorKind) -> int:
         of = self.element_type if element_type is None else element_type

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from spmopt.core.graph import Graph
@@ -29,7 +28,8 @@ def lower_listed(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]
         As :func:`spmopt.graph.lower.lower`.
     """
     whole = lower(graph, machine, lowering=lowering)
-    return replace(whole, listed=partial(listing, graph, lowering=lowering))
+    listed = partial(listing, graph, lowering=lowering)
+    return whole.labeled(name=whole.name, source=whole.source, listed=listed)
 
 
 def listing(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> Listing:

@@ -78,12 +78,12 @@ class Used(NamedTuple):
     @property
     def reads(self) -> tuple[int, ...]:
         """Each tensor that is read, once."""
-        return tuple(dict.fromkeys(self.inputs))
+        return tuple(dict.fromkeys(self.inputs)) if len(self.inputs) > 1 else self.inputs
 
     @property
     def writes(self) -> tuple[int, ...]:
         """Each tensor that is written, once."""
-        return tuple(dict.fromkeys(self.outputs))
+        return tuple(dict.fromkeys(self.outputs)) if len(self.outputs) > 1 else self.outputs
 
 
 class Lowering:
@@ -122,8 +122,9 @@ class Lowering:
             if spec.style is not Style.VIEW
         ]
         self.nodes, self.specs = [node for node, _ in kept], [spec for _, spec in kept]
+        of = self.tensor_of
         self.used = [
-            Used(*(tuple(self.tensor_of[v] for v in vs) for vs in (node.inputs, node.outputs)))
+            Used(tuple([of[v] for v in node.inputs]), tuple([of[v] for v in node.outputs]))
             for node in self.nodes
         ]
         self._modes: dict[object, Mode] = {}
@@ -132,18 +133,19 @@ class Lowering:
     def instance(self) -> Instance:
         """Return the instance."""
         names: set[str] = set()
-        before = hazards([(used.reads, used.writes) for used in self.used], len(self.tensors))
+        accesses = [(used.reads, used.writes) for used in self.used]
+        before = hazards(accesses, len(self.tensors))
         operations = tuple(
             Operation(
                 name=unused(node.name, names),
-                reads=used.reads,
-                writes=used.writes,
+                reads=reads,
+                writes=writes,
                 modes=(self.mode(at, used, self.shapes(node), self.sizes),),
                 predecessors=tuple(sorted(earlier)),
                 kind=self.kind(at),
             )
-            for at, (node, used, earlier) in enumerate(
-                zip(self.nodes, self.used, before, strict=True)
+            for at, (node, used, (reads, writes), earlier) in enumerate(
+                zip(self.nodes, self.used, accesses, before, strict=True)
             )
         )
         return Instance(
@@ -366,8 +368,8 @@ def _tensors(graph: Graph, specs: list[OperatorSpec]) -> tuple[tuple[Tensor, ...
                 )
             root[view] = root[operand]
             continue
-        written.update(root[v] for v in node.outputs if v not in node.inputs)
-        touched.update(root[v] for v in (*node.inputs, *node.outputs))
+        written.update([root[v] for v in node.outputs if v not in node.inputs])
+        touched.update([root[v] for v in (*node.inputs, *node.outputs)])
     kept = {root[v] for v, value in enumerate(graph.values) if value.keep}
     gradients = {
         root[v] for v, value in enumerate(graph.values) if value.kind is TensorKind.WEIGHT_GRADIENT

@@ -73,19 +73,20 @@ def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
 
 def _loose(instance: Instance) -> Bools:
     """Return (m,) tensors of which an access may come before one that it must wait for."""
-    found = np.zeros(len(instance.tensors), bool)
-    last_write: dict[int, int] = {}
-    readers: dict[int, list[int]] = {}
+    count = len(instance.tensors)
+    loose = set[int]()
+    last_write: list[int | None] = [None] * count
+    readers: list[list[int]] = [[] for _ in range(count)]
     for index, operation in enumerate(instance.operations):
-        before = set(operation.predecessors)
-        for tensor in {*operation.reads, *operation.writes}:
-            awaited = [last_write[tensor]] if tensor in last_write else []
-            awaited += readers.get(tensor, []) if tensor in operation.writes else []
-            found[tensor] |= not before.issuperset(awaited)
-        for tensor in operation.reads:
-            readers.setdefault(tensor, []).append(index)
-        for tensor in operation.writes:
+        reads, writes, before = operation.reads, operation.writes, {None, *operation.predecessors}
+        loose.update([tensor for tensor in (*reads, *writes) if last_write[tensor] not in before])
+        loose.update([tensor for tensor in writes if not before.issuperset(readers[tensor])])
+        for tensor in reads:
+            readers[tensor].append(index)
+        for tensor in writes:
             last_write[tensor], readers[tensor] = index, []
+    found = np.zeros(count, bool)
+    found[list(loose)] = True
     return found
 
 

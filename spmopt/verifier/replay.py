@@ -125,11 +125,14 @@ class _Machine:
     def run(self, step: int) -> None:
         """One step: moves, commands before, operation and commands during it, commands after."""
         self._opened = self._moving.open(step, self._operation_end, self._give_up)
-        operands = slice(self._first_access[step], self._first_access[step + 1])
-        tensors, kinds = self._operand[operands].tolist(), self._access[operands].tolist()
-        pairs = list(zip(tensors, kinds, strict=True))
-        reads = {tensor for tensor, kind in pairs if kind != _WRITE}
-        writes = {tensor for tensor, kind in pairs if kind != _READ}
+        first, last = self._first_access[step], self._first_access[step + 1]
+        tensors = self._operand[first:last].tolist()
+        reads, writes = set[int](), set[int]()
+        for tensor, kind in zip(tensors, self._access[first:last].tolist(), strict=True):
+            if kind != _WRITE:
+                reads.add(tensor)
+            if kind != _READ:
+                writes.add(tensor)
         queue: tuple[list[int], ...] = ([], [], [])
         for row in range(self._first[step], self._first[step + 1]):
             queue[self._phase[row]].append(row)

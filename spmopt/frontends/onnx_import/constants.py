@@ -25,17 +25,21 @@ class Constants:
 
     def __init__(self, network: ModelParts, facts: Mapping[str, Fact]) -> None:
         self._facts = facts
-        self._producer = {name: node for node in network.nodes for name in node.output if name}
+        self._producer: dict[str, onnx.NodeProto] = {}
         self._roots: dict[str, frozenset[str]] = {}
         self._wide: dict[str, bool] = {}
-        read = {
-            name
-            for node in network.nodes
-            if any(facts[result].live for result in node.output if result)
-            for name in node.input
-            if name and not facts[name].live
-        }
-        self._reads = Counter(name for node in network.nodes for name in node.input)
+        self._reads = Counter[str]()
+        read: set[str] = set()
+        for node in network.nodes:
+            live = False
+            for name in filter(None, node.output):
+                live = live or facts[name].live
+                if not live:
+                    self._producer[name] = node
+            known = [name for name in node.input if name and not facts[name].live]
+            if known:
+                self._reads.update(known)
+                read.update(known if live else ())
         self._readers = Counter(root for name in read for root in self.roots(name))
 
     def roots(self, name: str) -> frozenset[str]:

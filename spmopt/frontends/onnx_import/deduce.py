@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 
 from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.alike import Likeness, likeness
 from spmopt.frontends.onnx_import.batch import repeated_constants, rescaled_shape_input
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.evaluate import constant_node, evaluate, shape_value
@@ -33,6 +35,13 @@ class Written:
 
     facts: Mapping[str, Fact]
     batches: tuple[int, int]
+
+
+class _Alike(NamedTuple):
+    """Nodes that are alike: their number, and what they give."""
+
+    kind: int
+    results: tuple[Fact, ...]
 
 
 Control = Callable[["Deduction", onnx.NodeProto, dict[str, str], str], None]
@@ -88,15 +97,16 @@ def deduce(
     if step.replaced:
         made = {name for node in nodes for name in node.output}
         nodes = ordered_nodes(nodes, step.facts.keys() - made, outputs)
-    return replace(network, nodes=tuple(nodes), outputs=outputs), step.facts
+    parts = replace(network, nodes=tuple(nodes), outputs=outputs, alike=step.alike)
+    return parts, step.facts
 
 
 @dataclass(kw_only=True)
 class Deduction:
     """A walk over nodes in the order in which they run.
 
-    ``made``: nodes by their first results. ``sequences``: tensors of each sequence by name; it has
-    no place in memory, and is known for what it holds.
+    ``made``: nodes by their first results. ``alike``: as of :class:`ModelParts`. ``sequences``:
+    tensors of each sequence by name; it has no place in memory, and is known for what it holds.
     """
 
     opsets: Mapping[str, int]
@@ -109,6 +119,8 @@ class Deduction:
     made: dict[str, onnx.NodeProto] = field(default_factory=dict)
     sequences: dict[str, tuple[str, ...]] = field(default_factory=dict)
     replaced: bool = False
+    alike: dict[str, int] = field(default_factory=dict)
+    _known: dict[Likeness, _Alike] = field(default_factory=dict)
 
     def walk(
         self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], prefix: str = ""
@@ -127,7 +139,7 @@ class Deduction:
         """
         for node in nodes:
             expand = None if node.domain else self.control.get(node.op_type)
-            if expand is not None or subgraphs(node):
+            if expand is not None or (node.attribute and subgraphs(node)):
                 self.replaced = True
                 if expand is None:
                     raise InputError(
@@ -137,7 +149,7 @@ class Deduction:
                 expand(self, node, names, prefix)
                 continue
             own = _renamed(node, names, prefix) if names or prefix else node
-            if own.op_type == "Identity" and self.sequences.keys() & own.input:
+            if self.sequences and own.op_type == "Identity" and self.sequences.keys() & own.input:
                 self.sequences[own.output[0]] = self.sequences[own.input[0]]
                 continue
             parts = rewritten(own, self.facts, self.declared)
@@ -157,14 +169,38 @@ class Deduction:
         inputs = [self.fact(name, node) if name else None for name in node.input]
         if self.written is not None:
             inputs = _rescaled(node, inputs, self.written)
-        self.facts |= _results(node, inputs, self.opsets, self.declared, self.doubts)
+        first, like = first_result(node), likeness(node, inputs)
+        known = None if like is None else self._known.get(like)
+        if known is None:
+            known = self._new_results(node, inputs, like)
+        else:
+            self.facts.update(zip(filter(None, node.output), known.results, strict=True))
+        if known is not None:
+            self.alike[first] = known.kind
         self.nodes.append(node)
-        self.made[first_result(node)] = node
+        self.made[first] = node
         if len(self.nodes) > NODES:
             raise InputError(
                 f"{describe(node)}: over {NODES} nodes once loops are unrolled; import a model "
                 "with fewer iterations, and scale its schedule"
             )
+
+    def _new_results(
+        self, node: onnx.NodeProto, inputs: Sequence[Fact | None], like: Likeness | None
+    ) -> _Alike | None:
+        """Work out the results of a node; keep them for those like it, if they hold there."""
+        noted = self.doubts.counts.total()
+        facts, alone = _results(node, inputs, self.opsets, self.declared, self.doubts)
+        names = [name for name in node.output if name]
+        # Some nodes are completed on the way, and each that is noted counts.
+        same = like == likeness(node, inputs) and noted == self.doubts.counts.total()
+        self.facts |= facts
+        if like is None or not same or alone or [*facts] != names:
+            return None
+        results = tuple(facts.values())
+        if any(fact.data is not None for fact in results):
+            return None
+        return self._known.setdefault(like, _Alike(len(self._known), results))
 
 
 def _renamed(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.NodeProto:
@@ -216,24 +252,26 @@ def _results(
     opsets: Mapping[str, int],
     declared: Mapping[str, Declared],
     doubts: Doubts,
-) -> Facts:
+) -> tuple[Facts, bool]:
+    """Return the facts of a node's results, and whether they hold for it alone."""
     attributes = node_attributes(node)
     present = [fact for fact in inputs if fact is not None]
     if node.op_type == "Constant" and node.output:
-        return {node.output[0]: constant_node(node, attributes)}
+        return {node.output[0]: constant_node(node, attributes)}, True
     if node.op_type in ("Shape", "Size") and len(present) == len(node.output) == 1:
-        return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}
+        return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}, True
     live = any(fact.live for fact in present)
+    found = inferred(node, inputs, opsets, declared, doubts)
     facts = {
         name: Fact(element_type=kind, shape=shape, live=live)
-        for name, (kind, shape) in inferred(node, inputs, opsets, declared, doubts).items()
+        for name, (kind, shape) in found.typed.items()
     }
     result = facts[first_result(node)]
     if result.worth_reading and present and all(fact.data is not None for fact in present):
         data = _worked_out(node, inputs, opsets)
         if data is not None:
             facts[first_result(node)] = array_fact(data)
-    return facts
+    return facts, found.alone
 
 
 def _worked_out(

@@ -34,6 +34,18 @@ from spmopt.graph.composites import Call, Composite, Operand
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import OperatorSpec
 
+_Likeness = tuple[int, tuple[bool, ...]]
+"""The number of nodes that are alike, and which of their results are read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """What nodes that are alike add: an operation on all their inputs."""
+
+    operator: str
+    attributes: Mapping[str, Attribute]
+    results: tuple[tuple[Shape, str], ...]
+
 
 @dataclass(kw_only=True)
 class Emitter:
@@ -50,8 +62,13 @@ class Emitter:
         self._builder = GraphBuilder(self.network.name)
         self._index: dict[str, int] = {}
         self._constants = Constants(self.network, self.facts)
-        self._read = {name for node in self.network.nodes for name in node.input if name}
-        self._read.update(self.network.outputs)
+        self._forms: dict[_Likeness, _Form] = {}
+        # Whatever is known of their shapes, they are the tensors that were updated.
+        self._updated: set[str] = set()
+        self._read = set(self.network.outputs)
+        for node in self.network.nodes:
+            self._read.update(node.input)
+        self._read.discard("")
 
     def graph(self) -> Graph:
         """Return the whole graph.
@@ -80,6 +97,36 @@ class Emitter:
         return result.live and result.data is None and result.elements > 0
 
     def _emit(self, node: onnx.NodeProto) -> None:
+        """Add a node; of nodes that are alike what is added is worked out once."""
+        results, names = list(node.output), list(node.input)
+        kind = self.network.alike.get(results[0]) if results else None
+        like: _Likeness | None = None
+        if kind is not None and self._updated.isdisjoint(names):
+            like = kind, tuple([name in self._read for name in results])
+        form = None if like is None else self._forms.get(like)
+        if form is None:
+            self._emit_new(node, like)
+            return
+        inputs = [self._operand(name, node) for name in names if name]
+        found = self._builder.add_stated(
+            form.operator, inputs, form.results, name=node.name or results[0], **form.attributes
+        )
+        self._index.update(zip(results, found, strict=False))
+
+    def _keep_form(self, node: onnx.NodeProto, like: _Likeness, spec: OperatorSpec) -> None:
+        """Keep what was added for a node, if it is one operation whose operands are all inputs."""
+        chosen = spec.constants or spec.scales or spec.loose or spec.states or spec.stated
+        if chosen or node.op_type == "Concat" or node.op_type in SHAPED:
+            return
+        added = self._builder.nodes[-1]
+        values = [self._builder.values[index] for index in added.outputs]
+        self._forms[like] = _Form(
+            operator=added.operator,
+            attributes=added.attributes,
+            results=tuple((value.shape, value.element_type) for value in values),
+        )
+
+    def _emit_new(self, node: onnx.NodeProto, like: _Likeness | None) -> None:
         steps = gradient_steps(node)
         if steps:
             for step in steps:
@@ -120,6 +167,8 @@ class Emitter:
                 f"{describe(node)}: its result {missing[0]} is used, but the rule of "
                 f"{node.op_type} does not give it; export without it"
             )
+        if like is not None and spec is not None:
+            self._keep_form(node, like, spec)
 
     def _taken_apart(
         self, node: onnx.NodeProto, composite: Composite, wanted: Sequence[bool]
@@ -245,6 +294,7 @@ class Emitter:
         for write, like in zip(step.writes, step.like, strict=True):
             if like in places and write < len(node.output) and node.output[write]:
                 self._index[node.output[write]] = places[like]
+                self._updated.add(node.output[write])
 
     def _operand(self, name: str, reader: onnx.NodeProto) -> int:
         """Return the index of a value; a constant is added when it is first read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ def read_model(path: str | Path) -> onnx.ModelProto:
         raise InputError(f"{file}: has no nodes or no outputs; it is not ONNX, or cut short")
     if not model.opset_import:
         raise InputError(f"{file}: names no operator set; it is cut short, export it again")
-    if not set(map(type, _texts(model.graph))) <= {str}:
+    if not _is_text(model.graph):
         raise InputError(f"{file}: holds names that are not text; it is damaged, export it again")
     return _inlined(model, file)
 
@@ -69,19 +69,21 @@ def _inlined(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
 
     One that a user gave a rule stays an operator.
     """
+    if not model.functions:
+        if _count(model.graph.node) > NODES:
+            raise InputError(f"{file}: over {NODES} nodes; export a part of the model")
+        return model
     try:
         written = _size(model.graph.node, _Functions(model))
     except RecursionError:
         raise InputError(f"{file}: a local function calls itself; the file is damaged") from None
     own = sum(len(each.node) for each in (model.graph, *model.functions))
-    most = min(NODES, max(EXPANDED_NODES, _TIMES * own)) if model.functions else NODES
+    most = min(NODES, max(EXPANDED_NODES, _TIMES * own))
     if written.nodes > most:
         raise InputError(
             f"{file}: over {most} nodes once its local functions are written out; "
             "export a part of the model"
         )
-    if not model.functions:
-        return model
     if written.bytes > EXPANDED_BYTES:
         raise InputError(
             f"{file}: over {EXPANDED_BYTES >> 20} MiB once its local functions are written out; "
@@ -93,6 +95,12 @@ def _inlined(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
     except (*OF_LIBRARIES, MemoryError) as error:
         reason = shortened(" ".join(str(error).split()))
         raise InputError(f"{file}: its local functions cannot be written out ({reason})") from None
+
+
+def _count(nodes: Sequence[onnx.NodeProto]) -> int:
+    """Return how many nodes there are, those of subgraphs too."""
+    inner = (graph for node in nodes if node.attribute for graph in subgraphs(node))
+    return len(nodes) + sum(_count(graph.node) for graph in inner)
 
 
 def _has_rule(function: onnx.FunctionProto) -> bool:
@@ -146,13 +154,14 @@ def _size(nodes: Iterable[onnx.NodeProto], functions: _Functions) -> _Written:
     return _Written(count, size, passed)
 
 
-def _texts(graph: onnx.GraphProto) -> Iterator[str]:
-    """Return all names; one that is not UTF-8 comes as bytes."""
+def _is_text(graph: onnx.GraphProto) -> bool:
+    """Return whether all names are UTF-8; one that is not comes as bytes."""
+    values = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
+    kinds = {type(value.name) for value in values}
     for node in graph.node:
-        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        kinds.update(map(type, (node.name, node.op_type, node.domain, *node.input, *node.output)))
         if node.attribute:
-            yield from (attribute.name for attribute in node.attribute)
-            for inner in subgraphs(node):
-                yield from _texts(inner)
-    for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
-        yield value.name
+            kinds.update(type(attribute.name) for attribute in node.attribute)
+            if not all(map(_is_text, subgraphs(node))):
+                return False
+    return kinds <= {str}

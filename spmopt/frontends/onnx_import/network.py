@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,9 @@ class ModelParts:
     """The parts of a model that matter.
 
     ``inputs`` are true inputs: before IR version 4 a file lists its initializers among the
-    inputs too. ``declared`` are shapes that the file states for other values.
+    inputs too. ``declared`` are shapes that the file states for other values. ``alike`` has the
+    same number for nodes, by their first results, whose operator, attributes, types and shapes are
+    the same; none for nodes of which more counts.
     """
 
     name: str
@@ -41,6 +43,7 @@ class ModelParts:
     outputs: tuple[str, ...]
     declared: Mapping[str, Declared]
     opsets: Mapping[str, int]
+    alike: Mapping[str, int] = field(default_factory=dict)
 
 
 def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
@@ -56,9 +59,12 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
     given = {value.name: value for value in graph.input if value.name not in constants}
     outputs = tuple(value.name for value in graph.output)
     nodes = ordered_nodes(graph.node, {*given, *constants}, outputs)
+    used = set(outputs)
     for node in nodes:
-        node.domain = plain_domain(node.domain)
-    used = {*outputs, *(name for node in nodes for name in reads(node))}
+        if node.domain:
+            node.domain = plain_domain(node.domain)
+        used.update(reads(node) if node.attribute else node.input)
+    used.discard("")  # what a node leaves out
     inputs = {name: _declared(value) for name, value in given.items() if name in used}
     return ModelParts(
         name=graph.name or "model",

@@ -18,9 +18,9 @@ def describe(node: onnx.NodeProto) -> str:
 def first_result(node: onnx.NodeProto) -> str:
     """Name of the first result that has one."""
     results = node.output
-    if results and results[0]:  # nearly always; nodes are asked many times
-        return str(results[0])
-    return next((name for name in results if name), "")
+    # Nearly always the first; nodes are asked many times, and each look makes a text.
+    first: str = results[0] if results else ""
+    return first or next((name for name in results if name), "")
 
 
 def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
@@ -34,6 +34,8 @@ def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
 def reads(node: onnx.NodeProto) -> list[str]:
     """Return the names that a node reads: its inputs, and what its subgraphs take from outside."""
     found = [name for name in node.input if name]
+    if not node.attribute:
+        return found
     for graph in subgraphs(node):
         inside = {value.name for value in (*graph.input, *graph.initializer)}
         inside.update(tensor.values.name for tensor in graph.sparse_initializer)
@@ -66,15 +68,13 @@ def ordered_nodes(
     producer = _producers(nodes)
     available = set(given)
     needed: dict[int, list[int]] = {}
-    waiting = [_find(name, producer, available, "the model") for name in outputs]
+    waiting = _sources(outputs, producer, available, None)
     while waiting:
         index = waiting.pop()
-        if index is None or index in needed:
-            continue
-        node = nodes[index]
-        sources = [_find(name, producer, available, describe(node)) for name in reads(node)]
-        needed[index] = [source for source in sources if source is not None]
-        waiting.extend(sources)
+        if index not in needed:
+            node = nodes[index]
+            needed[index] = _sources(reads(node), producer, available, node)
+            waiting += needed[index]
     if all(max(sources, default=-1) < index for index, sources in needed.items()):
         return [nodes[index] for index in sorted(needed)]
     try:
@@ -97,12 +97,21 @@ def _producers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
     return producer
 
 
-def _find(name: str, producer: dict[str, int], available: set[str], user: str) -> int | None:
-    """Return the index of the node that writes ``name``, or None if it exists at the start."""
-    if name in producer:
-        return producer[name]
-    if name in available:
-        return None
-    raise InputError(
-        f"{user}: needs {name}, which nothing produces; the file is damaged or cut short"
-    )
+def _sources(
+    names: Iterable[str],
+    producer: dict[str, int],
+    available: set[str],
+    user: onnx.NodeProto | None,
+) -> list[int]:
+    """Return the nodes that write ``names``, but for those that exist at the start."""
+    found = []
+    for name in names:
+        index = producer.get(name)
+        if index is not None:
+            found.append(index)
+        elif name not in available:
+            who = "the model" if user is None else describe(user)
+            raise InputError(
+                f"{who}: needs {name}, which nothing produces; the file is damaged or cut short"
+            )
+    return found

@@ -60,6 +60,13 @@ def complaints(kind: str, document: Document) -> list[str]:
     return [error.message for error in validator.iter_errors(document)]
 
 
+def brief(value: Any) -> Any:
+    """Two rows of each list: a schema is checked row by row, and no test damages a row."""
+    if isinstance(value, dict):
+        return {name: brief(inner) for name, inner in value.items()}
+    return [brief(inner) for inner in value[:2]] if isinstance(value, list) else value
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_schemas_are_schemas(kind: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[kind])
@@ -93,6 +100,7 @@ def test_schema_and_reader_refuse_the_same_damage(kind: str, which: int) -> None
     # Any program's version may be named in "versions".
     known = [path for path in paths(original) if path[0] != "versions"]
     assert len(known) > 20
+    assert complaints(kind, brief(original)) == []
     for path in known:
         # A result need not be in pieces, nor a proof have runs or prices at borders.
         parts = [("pieces", "certificate", part) for part in ("runs", "carried", "agreed")]
@@ -106,7 +114,7 @@ def test_schema_and_reader_refuse_the_same_damage(kind: str, which: int) -> None
                 object_[path[-1] + "x"] = object_[path[-1]]
             else:
                 object_[path[-1]] = {"not": "this"}
-            assert complaints(kind, document), (path, damage)
+            assert complaints(kind, brief(document)), (path, damage)
             with pytest.raises(InputError) as caught:
                 DECODE[kind](document)
             assert "\n" not in str(caught.value)

@@ -39,7 +39,7 @@ def setup_of(networks: tuple[Network, ...] = (ALEXNET,), **fields: Any) -> Setup
         objectives=("time_s", "cost"),
         scheduler="pieces",
         tolerance=1e-2,
-        time_limit_s=4.0,
+        time_limit_s=2.0,
     )
 
 
@@ -71,7 +71,7 @@ def test_what_any_cover_takes_at_least_is_no_more_than_one_takes(objective: str)
         listed = instance.listed(instance.machine)
         assert isinstance(listed, Listing)
         least = least_of_covers(instance, listed).spent(instance.machine)
-        request = SolveOptions(objective=objective, time_limit_s=1.0).request(instance)
+        request = SolveOptions(objective=objective, time_limit_s=0.4).request(instance)
         totals = solve(instance, "pieces", request).totals
         assert totals is not None
         spent = Spent.of(instance.machine, totals)

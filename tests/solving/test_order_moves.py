@@ -156,7 +156,7 @@ def illegal(*_: object, **given: object) -> Run:
 def test_joint_is_no_worse_at_any_size(name: str) -> None:
     workload = spmopt.load(name, training=True, batch=1)
     instance = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
-    request = Request(objective=REPLAY, time_limit_s=4, threads=1)
+    request = Request(objective=REPLAY, time_limit_s=2, threads=1)
     by_steps, joint = compare(instance, ["page", "joint"], request)
     assert joint.schedule is not None
     assert exact(joint) <= exact(by_steps)

@@ -58,7 +58,7 @@ def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None
 
     instance = lowered(spmopt.load("resnet18", batch=4), "1MB")
     aim = objective_named(objective, instance.machine)
-    asked = replace(request(time_limit_s=6.0), objective=aim, tolerance=1e-3)
+    asked = replace(request(time_limit_s=3.0), objective=aim, tolerance=1e-3)
     page, pieces = compare(instance, ["page", "pieces"], asked)
     assert pieces.value is not None
     assert page.value is not None

@@ -14,6 +14,7 @@ from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, ORDERS, Order, Walk
 from spmopt.tiles.partition import on_cores, parse_partition
 from spmopt.tiles.window import Window
+from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.execution import Case
 from tests.tiles.maps import CONVOLUTIONS, convolution
@@ -50,7 +51,7 @@ def test_dw_alone() -> None:
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 7)] * 3), st.tuples(*[st.integers(2, 4)] * 3))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25), deadline=None)
 @given(
     cells=GRIDS,
     order=ANY_ORDER,
@@ -66,7 +67,7 @@ def test_any_order_and_any_tiles(
         case.check(schedule)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25), deadline=None)
 @given(
     cells=CONVOLUTIONS,
     order=ANY_ORDER,

@@ -17,6 +17,7 @@ from spmopt.verifier import verify
 from spmopt.verifier.any_order import any_order_bound
 from tests.brute_force import optimum
 from tests.strategies import random_instance
+from tests.thorough import share
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_plan, random_schedule
 from tests.verifier.test_bound import objectives
@@ -32,7 +33,7 @@ def complete(instance: Instance) -> Instance:
     return replace(instance, operations=operations)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=share(400), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), whole=st.booleans(), duplex=st.booleans())
 def test_no_legal_schedule_of_any_order_costs_less(seed: int, whole: bool, duplex: bool) -> None:
     features = {"max_operations": 7, "max_modes": 2, "duplex": duplex, "setup": True}
@@ -46,7 +47,7 @@ def test_no_legal_schedule_of_any_order_costs_less(seed: int, whole: bool, duple
         assert any_order_bound(on, objective) <= report.totals.value(objective)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), left=st.floats(0.0, 0.9), duplex=st.booleans())
 def test_without_some_predecessors(seed: int, left: float, duplex: bool) -> None:
     """Then accesses may come before what they would have to wait for."""

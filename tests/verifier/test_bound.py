@@ -19,6 +19,7 @@ from spmopt.core.result import Certificate
 from spmopt.verifier import bound, verify
 from tests.brute_force import optimum
 from tests.strategies import instances, random_instance
+from tests.thorough import share, some
 from tests.verifier.builders import machine, operation, tensor
 from tests.verifier.naive_bound import naive_bound
 from tests.verifier.random_plans import random_plan, random_schedule
@@ -180,7 +181,7 @@ def test_a_kept_result_is_stored_where_that_is_cheapest() -> None:
 
 @pytest.mark.parametrize("duplex", [False, True])
 def test_equal_to_the_bound_from_the_rules(duplex: bool) -> None:
-    for seed in range(150):
+    for seed in some(range(150)):
         instance, _ = random_schedule(seed, max_operations=5, max_tensors=4, max_modes=2)
         instance = replace(instance, machine=replace(instance.machine, duplex=duplex))
         generator = np.random.default_rng(seed)
@@ -189,7 +190,7 @@ def test_equal_to_the_bound_from_the_rules(duplex: bool) -> None:
             assert bound(instance, certificate) == naive_bound(instance, certificate), seed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(
     instance=instances(max_operations=5, max_modes=2, duplex=True, setup=True),
     seed=st.integers(0, 2**32 - 1),
@@ -221,7 +222,7 @@ def climb(instance: Instance, objective: Objective, generator: np.random.Generat
 def test_below_the_optimum_also_at_prices_climbed_towards_it() -> None:
     """Against brute force; the bound comes within 1 % on a third of the instances at least."""
     near = 0
-    for seed in range(30):
+    for seed in some(range(30)):
         instance = random_instance(seed, max_operations=3, max_tensors=3, max_tensor_pages=2)
         for objective in (MAKESPAN, TRAFFIC):
             best = optimum(instance, objective)
@@ -229,7 +230,7 @@ def test_below_the_optimum_also_at_prices_climbed_towards_it() -> None:
             value = climb(instance, objective, np.random.default_rng(seed))
             assert value <= best.value
             near += value >= best.value * Fraction(99, 100)
-    assert near >= 20
+    assert near >= share(20)
 
 
 def test_many_modes_take_the_least() -> None:

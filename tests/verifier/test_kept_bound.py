@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
@@ -18,6 +19,7 @@ from spmopt.verifier import bound
 from spmopt.verifier.kept_bound import largest
 from tests.brute_force import optimum
 from tests.strategies import random_instance
+from tests.thorough import share, some
 from tests.tiny import Op, tiny
 from tests.verifier.naive_bound import naive_bound
 from tests.verifier.test_bound import objectives, prices, random_prices
@@ -72,7 +74,7 @@ def test_two_of_three_tensors_fit() -> None:
 
 def test_equal_to_the_bound_from_the_rules() -> None:
     other = 0
-    for seed in range(150):
+    for seed in some(range(150)):
         instance = random_instance(seed, max_operations=5, max_modes=2, duplex=True, setup=True)
         generator = np.random.default_rng(seed)
         for objective in objectives(instance):
@@ -81,7 +83,7 @@ def test_equal_to_the_bound_from_the_rules() -> None:
             found = proved(instance, certificate)
             assert found == naive_bound(instance, certificate), seed
             other += found != proved(instance, replace(certificate, charges=None))
-    assert other >= 200
+    assert other >= share(200)
 
 
 def climb(instance: Instance, objective: Objective, generator: np.random.Generator) -> Fraction:
@@ -114,20 +116,19 @@ def climb(instance: Instance, objective: Objective, generator: np.random.Generat
     return value
 
 
-def violations(seeds: range) -> int:
-    """Count objectives of instances whose bound is above the optimum of the class."""
-    above = 0
+def violations(seeds: Sequence[int]) -> Iterator[int]:
+    """Yield instances whose bound is above the optimum of the class, for either objective."""
     for seed in seeds:
         instance = random_instance(seed, **SMALL, duplex=True, setup=True)
         for objective in (MAKESPAN, TRAFFIC):
             best = optimum(instance, objective, residency="kept")
             assert best is not None
-            above += climb(instance, objective, np.random.default_rng(seed)) > best.value
-    return above
+            if climb(instance, objective, np.random.default_rng(seed)) > best.value:
+                yield seed
 
 
 def test_below_the_optimum_of_its_class() -> None:
-    assert violations(range(40)) == 0
+    assert not list(violations(range(40)))
 
 
 @pytest.mark.parametrize("error", ["one tensor fits", "a page less", "all go through"])
@@ -150,7 +151,7 @@ def test_a_wrong_proof_is_noticed(error: str, monkeypatch: pytest.MonkeyPatch) -
             return (max(n, place), place, d, u)
 
         monkeypatch.setattr(MODULE._KeptPaths, "leave", leave)
-    assert violations(range(40)) > 0
+    assert any(True for _ in violations(range(40)))
 
 
 def test_the_largest_sum_is_that_of_all_sets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,7 @@ from spmopt.verifier.pieces import check_pieces
 from tests.graph.feature_maps import banded, feature_maps
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 from tests.in_pieces import MACHINE
+from tests.thorough import share
 from tests.verifier.naive_pieces import chunked, whole
 
 
@@ -104,7 +105,7 @@ def covers(draw: st.DrawFn, found: Listing) -> Cover:
     return tuple(cover)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(st.data())
 def test_pieces_compute_what_the_whole_does(data: st.DataObject) -> None:
     found = listed(data.draw(graphs()))
@@ -113,7 +114,7 @@ def test_pieces_compute_what_the_whole_does(data: st.DataObject) -> None:
     assert chunked(maps) == whole(maps)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(st.data())
 def test_bands_compute_what_the_whole_does(data: st.DataObject) -> None:
     found = listed(data.draw(SMALL))
@@ -122,7 +123,7 @@ def test_bands_compute_what_the_whole_does(data: st.DataObject) -> None:
     assert chunked(maps) == whole(maps)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300), deadline=None)
 @given(st.data())
 def test_what_passes_computes_what_the_whole_does(data: st.DataObject) -> None:
     """Any damage to boxes, parts and order: either it is refused, or nothing comes of it."""

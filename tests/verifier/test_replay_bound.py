@@ -21,6 +21,7 @@ from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.verifier import Replay, bound, verify
 from tests.strategies import random_instance
+from tests.thorough import share
 from tests.tiny import Op, tiny
 from tests.verifier.naive_replay_bound import naive_replay_bound
 from tests.verifier.random_plans import random_plan, random_schedule, scatter
@@ -41,7 +42,7 @@ def random_certificate(
     return replace(of_steps, spm=moved, spm_at_start=at_start)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=share(600), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), duplex=st.booleans(), mixed=st.booleans())
 def test_no_legal_schedule_replays_in_less(seed: int, duplex: bool, mixed: bool) -> None:
     instance, schedule = random_schedule(
@@ -77,7 +78,7 @@ def bypassed(instance: Instance, generator: np.random.Generator) -> Instance:
     return replace(instance, tensors=tensors, machine=machine)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), bypass=st.booleans(), mixed=st.booleans())
 def test_equals_the_naive_bound(seed: int, bypass: bool, mixed: bool) -> None:
     features = {"max_operations": 6, "max_modes": 2, "duplex": True, "setup": True}
@@ -114,7 +115,7 @@ def test_the_best_prices_prove_what_good_schedules_take() -> None:
     assert exact >= 4
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_page_is_of_one_tensor_at_a_time(seed: int) -> None:
     """From when a load begins to fill it, or who overwrites it starts, to the last use or store."""

@@ -73,7 +73,7 @@ def small(draw: st.DrawFn) -> Listing:
     return listing(draw(maps), machine)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_modes_of_bands_are_those_that_another_process_is_sent(data: st.DataObject) -> None:
     found = data.draw(small())
@@ -84,7 +84,7 @@ def test_modes_of_bands_are_those_that_another_process_is_sent(data: st.DataObje
             assert followed(sent, segment) == followed(found, segment), segment
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_cover_with_bands_is_below_the_bound(data: st.DataObject) -> None:
     """Nor below the sum of its segments' values; what prices prove is what was found."""
@@ -146,7 +146,7 @@ def test_no_cover_with_bands_costs_less_than_its_segments_at_any_prices(
         assert total <= value[1] * (1 + 1e-6) + 1e-9 * byte, cover
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(small(), st.sampled_from(("time", "traffic")), st.booleans())
 def test_bounds_of_covers_with_bands_rise_and_are_proved(
     found: Listing, name: str, fine: bool
@@ -170,7 +170,7 @@ def test_bounds_of_covers_with_bands_rise_and_are_proved(
         assert value is None or exact <= value[1] * (1 + 1e-6) + 1e-12, cover
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(st.data())
 def test_borders_of_all_begins_are_those_of_each(data: st.DataObject) -> None:
     """And the modes of a bound have the least sums of all of them."""

@@ -27,6 +27,7 @@ from spmopt.verifier import bound, require_legal
 from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances, random_instance
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
@@ -95,7 +96,7 @@ def verified(instance: Instance, objective: Objective, outcome: Outcome) -> Frac
     return totals.value(objective)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(instances(**SMALL), objectives(), spans())
 def test_between_its_bound_and_its_value_lies_the_optimum(
     instance: Instance, weights: str | Objective, span: dict[str, Any]
@@ -107,7 +108,7 @@ def test_between_its_bound_and_its_value_lies_the_optimum(
     assert proved(instance, outcome) <= best <= verified(instance, objective, outcome)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(st.integers(0, 10**6), objectives(), spans(), st.sampled_from((0, 10**6)))
 def test_every_feature_is_legal_and_the_bound_below(
     seed: int, weights: str | Objective, span: dict[str, Any], large_program: int
@@ -119,7 +120,7 @@ def test_every_feature_is_legal_and_the_bound_below(
     assert proved(instance, outcome) <= verified(instance, objective, outcome)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25), deadline=None)
 @given(instances(**SMALL), objectives(), spans())
 def test_news_on_the_way_are_true(
     instance: Instance, weights: str | Objective, span: dict[str, Any]
@@ -160,7 +161,7 @@ def test_fluid_says_how_far_its_solution_is() -> None:
         assert proved(instance, outcome) <= value
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(st.integers(0, 10**6), objectives(), spans(), st.integers(0, 250), st.booleans())
 def test_a_stop_at_any_time_leaves_a_legal_schedule(
     seed: int, weights: str | Objective, span: dict[str, Any], asked: int, started: bool

@@ -27,6 +27,7 @@ from formulations.solver.program import SolverStatus
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from tests.formulations.priced import Case, all_columns, cases, random_prices, solved
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 LARGER: dict[str, Any] = {"max_operations": 12, "max_tensors": 7}
@@ -67,7 +68,7 @@ def cost(case: Case, amounts: Amounts) -> float:
 
 
 def test_one_window_over_all_steps_is_the_program() -> None:
-    for seed, case in enumerate(cases(40, **LARGER)):
+    for seed, case in enumerate(cases(share(40), **LARGER)):
         columns = all_columns(case.intervals)
         least = solved(case, columns)[2]
         found = sweep(case, random_prices(case, seed), columns, case.intervals.steps)
@@ -77,7 +78,7 @@ def test_one_window_over_all_steps_is_the_program() -> None:
 @pytest.mark.parametrize("span", [(1,), (2,), (4,), (1, 4, 1), (4, 1, 3)])
 def test_narrow_windows_keep_all_rows(span: tuple[int, ...]) -> None:
     """From any prices and few columns the amounts are legal, and cost no less than the optimum."""
-    for seed, case in enumerate(cases(40, **LARGER)):
+    for seed, case in enumerate(cases(share(40), **LARGER)):
         least = solved(case, all_columns(case.intervals))[2]
         prices = random_prices(case, seed)
         columns = needed(case.intervals)
@@ -100,7 +101,7 @@ def test_windows_that_look_no_step_ahead_are_refused(span: tuple[int, int, int])
 def test_the_prices_of_the_optimum_lead_near_it() -> None:
     """With such prices the loss of narrow windows is small on average."""
     lost = []
-    for case in cases(60, **LARGER):
+    for case in cases(share(60), **LARGER):
         columns = all_columns(case.intervals)
         built, answer, least = solved(case, columns)
         found = sweep(case, built.multipliers(answer), columns, 3).run(Request(threads=1))
@@ -110,7 +111,7 @@ def test_the_prices_of_the_optimum_lead_near_it() -> None:
 
 def test_stopped_after_any_window_the_rest_streams() -> None:
     held = 0
-    for seed, case in enumerate(cases(60, **LARGER)):
+    for seed, case in enumerate(cases(share(60), **LARGER)):
         columns, steps = all_columns(case.intervals), case.intervals.steps
         built, answer, least = solved(case, columns)
         run = sweep(case, built.multipliers(answer), columns, 1)
@@ -125,13 +126,13 @@ def test_stopped_after_any_window_the_rest_streams() -> None:
             (ColumnKind.HOLD_DIRTY, ColumnKind.HOLD_CLEAN, ColumnKind.LOAD, ColumnKind.CLEAN),
         ).any()
         assert cost(case, amounts) >= least - 1e-5 * max(case.scale, least), seed
-    assert held > 20
+    assert held > share(20)
 
 
 def test_costs_to_go_are_those_of_the_dual() -> None:
     """At the first step of an interval, costs to go are those after the access before it."""
     compared = 0
-    for seed, case in enumerate(cases(40, **LARGER)):
+    for seed, case in enumerate(cases(share(40), **LARGER)):
         dual, intervals = case.priced(random_prices(case, seed)), case.intervals
         to_go, back = CostsToGo(dual), dual.back
         for access in np.flatnonzero(intervals.crossed).tolist():
@@ -146,7 +147,7 @@ def test_costs_to_go_are_those_of_the_dual() -> None:
             step = int(intervals.step[access]) + 1
             if step < intervals.steps:
                 assert to_go.final(step) == pytest.approx(back.dirty[access], abs=1e-12)
-    assert compared > 50
+    assert compared > share(50)
 
 
 def test_bytes_that_no_path_holds_can_leave() -> None:
@@ -167,7 +168,7 @@ def test_bytes_that_no_path_holds_can_leave() -> None:
 def test_nothing_is_resident_where_none_may_be() -> None:
     """No recourse and no cost to go brings bytes to accesses at which they must be absent."""
     barred = 0
-    for seed, case in enumerate(cases(40, **LARGER)):
+    for seed, case in enumerate(cases(share(40), **LARGER)):
         line, random = case.line, np.random.default_rng(seed)
         absent = ~line.stationary & (random.random(line.step.size) < 0.4)
         narrowed = replace(case, intervals=RankedIntervals(line, absent))
@@ -196,7 +197,7 @@ def in_two_parts(run: Sweep, cut: int) -> Amounts:
 def test_parts_keep_all_rows_and_joining_them_never_costs_more() -> None:
     """At any cut, from any prices; a window over all but the last step leaves what was there."""
     joined_better = 0
-    for seed, case in enumerate(cases(60, **LARGER)):
+    for seed, case in enumerate(cases(share(60), **LARGER)):
         steps = case.intervals.steps
         if steps < 3:
             continue
@@ -211,11 +212,11 @@ def test_parts_keep_all_rows_and_joining_them_never_costs_more() -> None:
             joined = cost(case, run.joined(cut, parts, Request(threads=1)))
             assert least - slack <= joined <= apart + slack, (seed, cut)
             joined_better += joined < apart - slack
-    assert joined_better > 50
+    assert joined_better > share(50)
 
 
 def test_joining_an_optimum_leaves_it() -> None:
-    for seed, case in enumerate(cases(40, **LARGER)):
+    for seed, case in enumerate(cases(share(40), **LARGER)):
         steps = case.intervals.steps
         if steps < 4:
             continue
@@ -231,7 +232,7 @@ def test_joining_an_optimum_leaves_it() -> None:
 
 def test_what_is_on_chip_at_a_step_is_read_off_amounts() -> None:
     compared = 0
-    for seed, case in enumerate(cases(40, **LARGER)):
+    for seed, case in enumerate(cases(share(40), **LARGER)):
         columns = all_columns(case.intervals)
         run = sweep(case, random_prices(case, seed), columns, 2)
         seen = []
@@ -248,14 +249,14 @@ def test_what_is_on_chip_at_a_step_is_read_off_amounts() -> None:
             parts = (state.decided(), state.parcels, later)
             assert sum(part.size_bytes.size for part in parts) == amounts.size_bytes.size
             compared += int((dirty > 0).sum())
-    assert compared > 50
+    assert compared > share(50)
 
 
 def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As legal as in one part; a window decides one step, so 20 steps are two parts."""
     monkeypatch.setattr("formulations.residency.windows.sweep._PARTS", 2)
     apart = []
-    for case in cases(30, max_operations=60, max_tensors=20):
+    for case in cases(share(42), max_operations=60, max_tensors=20):
         steps = case.intervals.steps
         if steps < 20:
             continue
@@ -267,7 +268,7 @@ def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         slack = 2e-5 * max(case.scale, least)
         assert least - slack <= joined <= never_joined + slack
         apart.append(joined < never_joined - slack)
-    assert len(apart) > sum(apart) > 5
+    assert len(apart) > sum(apart) > share(5)
 
 
 def test_parts_do_not_depend_on_threads() -> None:

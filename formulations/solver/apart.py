@@ -149,6 +149,8 @@ def _answers(
                 continue
             ended = kind is not ReplyKind.YIELDED
             if kind is ReplyKind.RAISED:
+                if left is not None and isinstance(value, DiedError):
+                    return  # nobody waits for it any more
                 raise value
             yield kind, value
     finally:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from formulations.covers.border_prices import BorderPrices, PricedSegment
-from formulations.covers.paths import SegmentArcs
+from formulations.covers.paths import VALUE_S, SegmentArcs
 from formulations.covers.planes import Planes
 from formulations.covers.rows import NamedRows
 from formulations.covers.segment import SegmentValue
@@ -37,6 +37,10 @@ _RADIUS, _WIDE = 0.05, 1.0
 """Box round the best prices, at first and at most, in prices of a byte."""
 _SAME = 5e-6
 """Of the bound: what a segment may cost more than is known before it is solved again."""
+_TABLE_S = 2e-8
+"""Seconds that an arc takes to value at prices, and to be looked at by a path."""
+_NAMED_S = 6e-4
+"""Seconds that the prices of a segment take to name in a proof."""
 _CLOSE = 1e-4
 """Relative gain below which prices are good enough."""
 
@@ -98,6 +102,7 @@ class Agreement:
         yield self.best
         while True:
             expected, prices = self.planes.best(self.center, radius)
+            self.arcs.work.seconds += self.planes.work_s
             gain, before = expected - self.best, self.best
             if gain < _CLOSE * abs(self.best):
                 if self.exact and radius >= _WIDE:
@@ -162,6 +167,7 @@ class Agreement:
         """Return (a,) what segments cost at least at prices, as far as is known."""
         value = self._beside(self._free, prices)
         self._duals.raise_to(value, prices)
+        self.arcs.work.seconds += _TABLE_S * value.size
         self._now = value
         return value
 
@@ -203,6 +209,7 @@ class Agreement:
             old = next(iter(self._segments))
             self._kept -= self._segments.pop(old).size
         known.solve(prices)
+        self.arcs.work.seconds += known.work_s
         self.solved += 1
         self._last[segment] = prices
         change = known.sign * known.amount
@@ -225,11 +232,13 @@ class Agreement:
         arcs, sparse = self.arcs, self.sparse
         earned, _ = self._earned(self.center)
         free, known = arcs.cheap_values(), self._duals.at(self.center)
+        arcs.work.seconds += VALUE_S * free.size
         plain, agreed, runs = (dict[Segment, SegmentValue]() for _ in range(3))
         best: dict[int, float] = {}
         value = self._beside(sparse.of(free), self.center)
         while True:
             length, cover = sparse.shortest(value, self.listed.segment)
+            arcs.work.seconds += _TABLE_S * value.size
             where = dict(zip(cover, self._at(cover).tolist(), strict=True))
             open_arcs = [e for e in cover if e not in plain and e not in agreed]
             # Runs may prove more of a segment than its own program does.
@@ -258,6 +267,7 @@ class Agreement:
                 value = self._beside(sparse.of(free), self.center)
             places = list(best)
             value[places] = np.maximum(value[places], list(best.values()))
+        arcs.work.seconds += _NAMED_S * len(best)
         carried = self.prices.named(self.center)
         return arcs.stated(plain, runs, carried, agreed, fine=self.fine)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.covers.listed import READ, REST, Listed
-from formulations.covers.segment import OPTIONS, SegmentProgram
+from formulations.covers.segment import OPTIONS, SegmentProgram, work_s
 from formulations.solver.highs import Repeated
 from formulations.solver.program import Floats, SolverResult
 from spmopt.core.pieces.segments import Segment
@@ -247,6 +247,9 @@ class PricedSegment:
         In objective units; infinite where what must be on chip does not fit.
     size
         Entries of the program.
+    work_s
+        Seconds that it took to solve the last time, and before the first to build, by what is
+        counted.
     """
 
     def __init__(
@@ -268,6 +271,7 @@ class PricedSegment:
         self.amount, self.rest = np.zeros((2, self.number.size))
         self._solver = Repeated(self.program.program(), OPTIONS)
         self._answer: SolverResult | None = None
+        self.work_s = 0.0
         self.size = self._solver.program.matrix.value.size
 
     def solve(self, prices: Floats) -> None:
@@ -283,7 +287,9 @@ class PricedSegment:
             solver.option("simplex_strategy", _PRIMAL)
         if self._columns.size:
             solver.costs(self._columns, self.sign * prices[self.number] / program.price)
+        first = self._answer is None
         answer = self._answer = solver.solve()
+        self.work_s = work_s(solver.program, answer, built=first)
         self.value = program.value(answer)
         if answer.primal is not None and answer.column_dual is not None:
             self.amount = answer.primal[self._columns] * program.unit

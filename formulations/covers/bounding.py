@@ -1,24 +1,27 @@
 """The bound over all covers in a process of its own, beside the search of a cover.
 
 Programs of segments are built in Python: two searches in one process would wait for each other.
-What is solved is told as it comes, so that nothing is lost when the process is ended. When all of
+What is solved is told as it comes, so that nothing is lost when the process is ended. Both searches
+count what they do, and by that count the one hears of the other. When all of
 the cheapest cover is solved, or that takes long, prices at borders raise the bound
 (:mod:`~.agreement`), unless the list is a long one: proofs of that are told now and then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from itertools import islice
 from math import inf
-from time import monotonic
 from typing import NamedTuple
 
 from formulations.covers.agreement import Agreement
 from formulations.covers.listed import Listed
 from formulations.covers.paths import CheapestCover, SegmentArcs
 from formulations.covers.segment import SegmentValue
-from formulations.solver import apart
+from formulations.solver.apart import stream
+from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import Objective
 from spmopt.core.pieces.band_bounds import tabulated
 from spmopt.core.pieces.certificate import CoverCertificate
@@ -27,9 +30,30 @@ from spmopt.core.pieces.listing import Listing
 from spmopt.core.pieces.segments import Segment
 
 Values = dict[Segment, SegmentValue]
-News = tuple[CheapestCover, Values, Values, CoverCertificate | None]
-"""A cover that is the cheapest as far as is known; segments and runs solved since the last; a proof
-of a higher bound."""
+
+
+class News(NamedTuple):
+    """What a search of the bound tells.
+
+    Attributes
+    ----------
+    found
+        A cover that is the cheapest as far as is known.
+    solved, runs
+        Segments and runs solved since the last news.
+    proof
+        Of a higher bound, where segments agree at borders.
+    work_s
+        Seconds that the search took so far, by what is counted.
+    """
+
+    found: CheapestCover
+    solved: Values
+    runs: Values
+    proof: CoverCertificate | None
+    work_s: float
+
+
 _SHORT = 0.1, 0.3
 """Of what prices at borders raise a bound by: what its proof may lose so that it is short."""
 _WORTH = 5e-4
@@ -44,6 +68,10 @@ _SHORT_STEPS = 24
 """Steps of segments whose first and last piece are told from the others: this triples programs."""
 _OFTEN = 10.0
 """Times as long as a proof takes to make: between two."""
+_LATER, _LATER_S = 0.25, 0.5
+"""Of the counted time of the bound's search, and in seconds: how much later it is heard of. So much
+its process may be behind before the search of covers waits for it."""
+_ENDED = "the search of the bound ended early: {}"
 
 
 class Problem(NamedTuple):
@@ -54,63 +82,135 @@ class Problem(NamedTuple):
     family: Family
 
 
-def cheapest(
-    problem: Problem,
-    stop: Callable[[], bool],
-    tell: Callable[[CheapestCover, CoverCertificate | None], None],
-    learn: Callable[[Values, Values], None],
-    *,
-    seconds: float = inf,
-    more: Callable[[], bool] = lambda: True,
-    note: Callable[[str], None] = lambda _: None,
-) -> CheapestCover:
-    """Find the cheapest cover in a process of its own; ``learn`` takes what is solved there.
+class BoundSearch:
+    """The bound over all covers, as far as its search is at a point of counted time.
 
-    Otherwise as :meth:`~.paths.SegmentArcs.cheapest`; ``tell`` of a cover and, where its segments
-    agree at borders, the proof of its value, which is higher then; in ``seconds``, of which its
-    check takes few, and while ``more`` is wanted than that value. ``note`` is told of a process
-    that died and was replaced.
+    It runs ahead, in a process of its own, or is taken a step further whenever its news is due. In
+    both ways a search of covers that asks at the same points of its own counted time hears the
+    same, whatever the load: it waits for a process that is behind.
 
-    Raises
-    ------
-    Exception
-        Whatever ended the search there.
+    Parameters
+    ----------
+    tell
+        Told of a cover and, where its segments agree at borders, the proof of its value.
+    learn
+        Told what was solved.
+    seconds
+        Of the time limit: of these a proof may take few to check.
+    apart
+        In a process of its own.
+    stop
+        Asked often; once true, nothing more comes.
+    note
+        Told of a process that died and was replaced, and of what ended the search.
+
+    Attributes
+    ----------
+    found
+        The cheapest cover that was told of.
+    unfit
+        No cover fits.
     """
-    listing, objective, family = problem
-    found = CheapestCover(cover=(), value=0.0, exact=False)
-    news = apart.stream(
-        "formulations.covers.bounding:improve",
-        tabulated(listing, family.bands),
-        objective,
-        family,
-        seconds,
-        stop=lambda: stop() or (found.exact and not more()),
-        library="highspy",
-        note=note,
-    )
-    for each, solved, runs, better in news:
-        learn(solved, runs)
-        if each.value >= found.value or not found.exact:  # less where it has begun anew
-            found = each
-            tell(found, better)
-    return found
+
+    def __init__(
+        self,
+        problem: Problem,
+        tell: Callable[[CheapestCover, CoverCertificate | None], None],
+        learn: Callable[[Values, Values], None],
+        *,
+        seconds: float = inf,
+        apart: bool = True,
+        stop: Callable[[], bool] = bool,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.found = CheapestCover(cover=(), value=0.0, exact=False)
+        self.unfit = False
+        self._tell, self._learn, self._stop, self._note = tell, learn, stop, note
+        self._waiting, self._heard, self._ended = deque[News](), 0.0, False
+        listing, objective, family = problem
+        if apart:
+            self._news = stream(
+                "formulations.covers.bounding:improve",
+                tabulated(listing, family.bands),
+                objective,
+                family,
+                seconds,
+                stop=stop,
+                library="highspy",
+                note=note,
+            )
+        else:
+            self._news = improve(listing, objective, family, seconds)
+
+    def upto(self, work_s: float) -> None:
+        """Tell what was found in so many counted seconds, a little later: it may be waited for."""
+        while not self._ended and _heard_at(self._heard) <= work_s:
+            self._receive()
+        while self._waiting and _heard_at(self._waiting[0].work_s) <= work_s:
+            self._take(self._waiting.popleft())
+
+    def finish(self, enough: Callable[[float], bool]) -> None:
+        """Tell what is found until that is ``enough``, asked of counted seconds; then end."""
+        while not self._stop() and (self._waiting or not self._ended):
+            if not self._waiting:
+                self._receive()
+                continue
+            news = self._waiting.popleft()
+            self._take(news)
+            if enough(news.work_s):
+                break
+        self._news.close()
+
+    def _receive(self) -> None:
+        """Wait for the next news."""
+        try:
+            news = next(self._news, None)
+        except InfeasibleError:
+            self.unfit, news = True, None
+        except Exception as error:  # whatever ended its process: what it has told still holds
+            self._note(_ENDED.format(error))
+            news = None
+        if news is None or self._stop():
+            self._ended = True
+        if news is not None:
+            # One that has begun anew counts from the start.
+            self._heard = max(self._heard, news.work_s)
+            self._waiting.append(news)
+
+    def _take(self, news: News) -> None:
+        self._learn(news.solved, news.runs)
+        # Less where it has begun anew.
+        if news.found.value >= self.found.value or not self.found.exact:
+            self.found = news.found
+            self._tell(news.found, news.proof)
+
+
+def _heard_at(work_s: float) -> float:
+    """Return when, of counted time, what took so long is heard of: who is behind is waited for."""
+    return (1 + _LATER) * work_s + _LATER_S
 
 
 def improve(
     listing: Listing, objective: Objective, family: Family, seconds: float = inf
-) -> Iterator[News]:
+) -> Generator[News]:
     """Yield cheapest covers, each after the programs of the one before, until one is exact.
 
-    Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check.
+    Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check. A cover
+    comes again with each of its programs, and with each search of prices: so it is known how far
+    the search is.
     """
     listed = Listed(listing, objective, family)
     arcs = SegmentArcs(listed, float(listed.capacity))
-    known, begun = (0, 0), monotonic()
+    known = 0, 0
     for found in arcs.paths():
-        solved, runs = list(arcs.solved.items()), list(arcs.runs.solved.items())
-        yield found, dict(solved[known[0] :]), dict(runs[known[1] :]), None
-        known = len(solved), len(runs)
-        if monotonic() - begun > _PLAIN_SHARE * seconds:
+        every = arcs.solved, arcs.runs.solved
+        solved, runs = (
+            dict(islice(each.items(), count, None))
+            for each, count in zip(every, known, strict=True)
+        )
+        known = len(every[0]), len(every[1])
+        yield News(found, solved, runs, None, arcs.work.seconds)
+        if not (solved or runs) and arcs.work.seconds > _PLAIN_SHARE * seconds:
             break
     if arcs.lengths.all:
         yield from _agreed(arcs, found, seconds)
@@ -120,19 +220,20 @@ def _agreed(arcs: SegmentArcs, plain: CheapestCover, seconds: float) -> Iterator
     """Yield proofs of bounds at prices at borders, each worth its time."""
     steps = sum(each.end - each.begin for each in arcs.solved)
     fine = steps <= _SHORT_STEPS * len(arcs.solved)
-    search, proved, since, took = Agreement(arcs, fine=fine), plain.value, monotonic(), 0.0
+    search, told, work = Agreement(arcs, fine=fine), plain, arcs.work
+    due = work.seconds
     for best in search.steps():
-        if best < proved + _WORTH * abs(proved) or monotonic() - since < _OFTEN * took:
-            continue
-        begun = monotonic()
-        for lost in _SHORT:
-            least = best - lost * (best - plain.value)
-            proof = search.certificate(least)
-            if least > proved and _check_s(arcs.listed, proof) <= _CHECK_SHARE * seconds:
-                proved = least
-                yield replace(plain, cover=search.cover, value=least), {}, {}, proof
-                break
-        since, took = monotonic(), monotonic() - begun
+        proof, proved = None, told.value
+        if best >= proved + _WORTH * abs(proved) and work.seconds >= due:
+            begun = work.seconds
+            for lost in _SHORT:
+                least = best - lost * (best - plain.value)
+                found = search.certificate(least)
+                if least > proved and _check_s(arcs.listed, found) <= _CHECK_SHARE * seconds:
+                    told, proof = replace(plain, cover=search.cover, value=least), found
+                    break
+            due = work.seconds + _OFTEN * (work.seconds - begun)
+        yield News(told, {}, {}, proof, work.seconds)
 
 
 def _check_s(listed: Listed, proof: CoverCertificate) -> float:

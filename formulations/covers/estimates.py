@@ -56,6 +56,11 @@ class Estimates:
             if at + 1 == self.places[len(self._costs)]:
                 self._costs.append(self._ending(uses, first, at + 1))
 
+    @property
+    def entries(self) -> int:
+        """How many costs there are."""
+        return sum(costs.size for _, costs in self._costs)
+
     def cover(self, most_steps: float = np.inf, *, fine: bool = False) -> Cover:
         """Return the cheapest cover of about so many steps at most; empty if none fits.
 

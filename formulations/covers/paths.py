@@ -21,10 +21,13 @@ from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.pieces.certificate import CoverCertificate, Row
 from spmopt.core.pieces.segments import Cover, Segment
+from spmopt.core.scheduler import Work
 from spmopt.core.table import Bools, Ints
 
 DIGITS = 60
 """Binary digits of the dearest price."""
+VALUE_S, ARC_S = 2.5e-8, 2e-9
+"""Seconds that a place of a table takes to make, and to be looked at by a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,13 @@ class SegmentArcs:
         Bytes that those move whose program is solved; of others, ``least_moved``.
     solved
         Programs that are solved.
+    work
+        What was counted, of all searches that share it.
     """
 
-    def __init__(self, listed: Listed, held: float) -> None:
-        self.listed, self.held, self.runs = listed, held, Runs(listed)
+    def __init__(self, listed: Listed, held: float, work: Work | None = None) -> None:
+        self.work = Work() if work is None else work
+        self.listed, self.held, self.runs = listed, held, Runs(listed, self.work)
         self.lengths = self.runs.lengths
         self._alone: dict[int, Floats] = {}
         self._reaches: dict[int, list[int]] = {}
@@ -69,6 +75,7 @@ class SegmentArcs:
         least: Floats = np.sum([np.maximum(each - held, 0.0) for each in self.crossing()], axis=0)
         self.least_moved = least.astype(np.float32)[:, None]
         self.moved = np.repeat(self.least_moved, len(listed.pieces), axis=1)
+        self.work.seconds += VALUE_S * self.value.size
         self.solved: dict[Segment, SegmentValue] = {}
         self._known: dict[object, tuple[SegmentValue, SegmentValue | None, list[int]]] = {}
 
@@ -94,6 +101,8 @@ class SegmentArcs:
     def paths(self, threads: int = 1) -> Iterator[CheapestCover]:
         """Yield cheapest covers, each after the programs of the one before, until one is exact.
 
+        A cover comes again after each of its programs.
+
         Raises
         ------
         InfeasibleError
@@ -108,16 +117,21 @@ class SegmentArcs:
             open_arcs = [each for each in placed if each not in self.solved]
             least = max(value, self.listed.compulsory)
             all_solved = len(placed) == len(cover) and not open_arcs
-            yield CheapestCover(cover=cover, value=least, exact=all_solved)
+            self.work.seconds += ARC_S * self.value.size
+            found = CheapestCover(cover=cover, value=least, exact=all_solved)
+            yield found
             long = [each for each in cover if not self.lengths.has(each)]
             inside = self.runs.inside([*open_arcs, *long])
             runs = [each for each in inside if each not in self.runs.solved]
             if not (runs or open_arcs):
                 return
-            self.runs.solve(runs)
+            for run in runs:
+                self.runs.solve([run])
+                yield found
             self.raise_by_runs({each.pieces for each in runs})
-            if not runs:
-                self.solve(open_arcs, threads)
+            for place in range(0, 0 if runs else len(open_arcs), threads):
+                self.solve(open_arcs[place : place + threads], threads)
+                yield found
 
     def beyond(self, runs: Mapping[Segment, SegmentValue] | None = None) -> Beyond | None:
         """Return what long segments cost at least by some runs, all by default; None if none is."""
@@ -160,23 +174,31 @@ class SegmentArcs:
     ) -> bool:
         """Solve the programs of segments, until ``stop``; return whether some were not yet.
 
-        ``empty``: it takes what they cost with nothing on chip before and after.
+        ``empty``: it takes what they cost with nothing on chip before and after. What is taken does
+        not depend on the number of threads.
         """
         new = [
             each
             for each in dict.fromkeys(segments)
             if each not in self.solved or (empty is not None and each not in empty.solved)
         ]
-        if threads == 1 or len(new) < 2:
-            for segment in new:
-                if not stop():
-                    self._take(segment, self._solve(segment, twice=empty is not None), empty)
-            return bool(new)
-        with ThreadPoolExecutor(threads, thread_name_prefix="segments") as pool:
-            solved = pool.map(lambda each: self._solve(each, twice=empty is not None), new)
-            for segment, both in zip(new, solved, strict=True):
-                self._take(segment, both, empty)
+        ahead, twice = dict[Segment, tuple[SegmentValue, SegmentValue | None]](), empty is not None
+        if threads > 1 and len(new) > 1:
+            first = list({self._like(each): each for each in reversed(new)}.values())
+            with ThreadPoolExecutor(threads, thread_name_prefix="segments") as pool:
+                solved = pool.map(lambda each: self._solve(each, twice=twice), first)
+                ahead.update(zip(first, solved, strict=True))
+        for segment in new:
+            if stop():
+                break
+            both = ahead.get(segment) or self._solve(segment, twice=twice)
+            self.work.seconds += both[0].work_s
+            self._take(segment, both, empty)
         return bool(new)
+
+    def _like(self, segment: Segment) -> object:
+        """Return what segments of the same program share."""
+        return segment if segment.bands > 1 else self.listed.alike(segment)[0]
 
     def _take(
         self,

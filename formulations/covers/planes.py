@@ -13,10 +13,14 @@ from spmopt.core.table import Ints
 _DEAREST = 4.0
 """Most that a byte may cost, in prices of its transfer."""
 _FAR = 1e7
+_SEARCH_S = 1e-3
+"""Seconds that a search takes beside its iterations."""
 
 
 class Planes:
     """Maximizes the length of the shortest path, by what is known of segments.
+
+    ``work_s`` is about how long the last search took.
 
     A segment of operations [a, b) costs at most ``plain + sum(change * prices)``, so that the
     distances from the begin ``d`` have ``d_b <= d_a`` + that.
@@ -29,6 +33,7 @@ class Planes:
 
     def __init__(self, listed: Listed, count: int, unit: float) -> None:
         self.borders, self.count = listed.count + 1, count
+        self.work_s, self._entries = 0.0, 1
         self._byte = max(listed.capacity / 64, 1.0)
         self.unit = unit
         builder, distance = ProgramBuilder(), np.arange(self.borders)
@@ -64,6 +69,7 @@ class Planes:
                 value=np.concatenate(value),
                 by_rows=True,
             )
+            self._entries += matrix.index.size
             self._program.add_rows(matrix, np.full(len(most), -np.inf), np.array(most))
             self._new.clear()
         lower = np.maximum(center / self.unit - radius, 0.0)
@@ -71,6 +77,8 @@ class Planes:
         columns = self.borders + np.arange(self.count)
         self._program.bounds(columns, lower, upper)
         answer = self._program.solve()
+        # Iterations are counted as of the program that it began with, of one entry.
+        self.work_s = _SEARCH_S + answer.work_s * self._entries
         if answer.status is not SolverStatus.OPTIMAL or answer.primal is None:
             raise ArithmeticError(f"prices at borders: {answer.status}")
         prices = np.clip(answer.primal[columns], lower, upper) * self.unit

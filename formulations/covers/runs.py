@@ -20,6 +20,7 @@ from formulations.covers.segment import SegmentProgram, SegmentValue, renamed
 from formulations.solver.program import Floats
 from spmopt.core.pieces.certificate import block_length
 from spmopt.core.pieces.segments import Segment
+from spmopt.core.scheduler import Work
 
 _LENGTHS = (2, 4, 8, 16, 32)
 """Operations of a run; it begins at a multiple of half of them."""
@@ -30,13 +31,16 @@ class Runs:
 
     Attributes
     ----------
+    work
+        What was counted of programs.
     solved
         Values of runs, and prices that prove them.
     block
         Operations of runs in segments that are too long to have a place.
     """
 
-    def __init__(self, listed: Listed) -> None:
+    def __init__(self, listed: Listed, work: Work) -> None:
+        self.work = work
         self.listed, self.lengths = listed, Lengths(listed.count, len(listed.pieces))
         self.block = block_length(self.lengths.longest)
         self.solved: dict[Segment, SegmentValue] = {}
@@ -60,7 +64,8 @@ class Runs:
         """Solve the programs of runs that are not yet, until ``stop``."""
         for run in runs:
             if run not in self.solved and not stop():
-                self.solved[run] = self._solve(run)
+                self.solved[run] = found = self._solve(run)
+                self.work.seconds += found.work_s
 
     def _solve(self, run: Segment) -> SegmentValue:
         alike, tensors = self.listed.alike(run)
@@ -115,8 +120,7 @@ class Runs:
     def _finite(
         self, pieces: int, solved: Mapping[Segment, SegmentValue] | None
     ) -> Iterator[tuple[Segment, float]]:
-        # Another thread may add some meanwhile.
-        for run, found in list((self.solved if solved is None else solved).items()):
+        for run, found in (self.solved if solved is None else solved).items():
             if run.pieces == pieces and np.isfinite(found.value):
                 yield run, found.value
 

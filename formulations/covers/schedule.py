@@ -12,13 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from threading import Lock, Thread
 from time import monotonic
 
 import numpy as np
 
-from formulations.covers import bounding
-from formulations.covers.bounding import Problem, Values
+from formulations.covers.bounding import BoundSearch, Problem, Values
 from formulations.covers.enumeration import by_value
 from formulations.covers.estimates import Estimates
 from formulations.covers.listed import Listed
@@ -35,7 +33,7 @@ from spmopt.core.pieces.listing import Listing, Pieces, listing_of, whole
 from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
-from spmopt.core.scheduler import Incumbent, Request
+from spmopt.core.scheduler import Incumbent, Request, Work
 
 _COARSE = 0.005
 """Gap at which a cover's schedule tells how good the cover is: what is left changes little."""
@@ -65,8 +63,6 @@ much of what is left, a rougher schedule of all steps is better than one that is
 _LONG = 200
 """Operations of a segment whose program takes too long to choose among uniform covers: those of a
 Transformer with 689 take 11 s."""
-_BOUND_SHARE = 0.5
-"""Of the time, where one thread does both: the search of the bound."""
 _LOST = 0.02, 0.05
 """Of the gap, or of the tolerance: what the bound may lose so that its proof is short."""
 _FIRST_SHARE = 0.35
@@ -77,12 +73,16 @@ _BATCH_SHARE = 0.25
 ResNet-50, 4 images in 8 bits on 2 MiB, is at 3.2 million cycles after 15 s, not 6.2."""
 _WHOLE_SHARE = 0.2
 """Of the time: the list as given."""
+_MODE_S, _ESTIMATE_S, _PLAN_S = 3e-4, 1e-6, 1e-4
+"""Seconds that modes of an operation take to make, for each number of bands; that a cost takes to
+estimate; and that a step of a cover takes beside its schedule."""
+_PAGE_SHARE = 0.8
+"""Of what the schedule of a cover counts, what it takes: 0.66 to 1.1 in four networks."""
 _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
 _FINISH_SHARE = 0.15
 """Of the time: the schedule of the best cover, to the tolerance asked for."""
 _UNFIT = "what must be on chip does not fit, whole or in pieces"
-_ENDED = "the search of the bound ended early: {}"
 _NONE_FITS = "no cover was found in which what must be on chip fits"
 
 
@@ -142,17 +142,23 @@ class _Search:
         self.arcs: SegmentArcs | None = None
         self.named: Cover = ()
         self.proof: CoverCertificate | None = None
-        self.searched = np.inf
+        self.work, self.begun = request.work, request.work.seconds
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self.rate = 0.0
         self.few = self.unfit = False
         self.notes: tuple[str, ...] = ()
-        self._waiting: list[tuple[Values, Values]] | None = []
-        self._lock = Lock()
+        self.bounding: BoundSearch | None = None
+        self._waiting: list[tuple[Values, Values]] = []
+
+    @property
+    def clock(self) -> float:
+        """Seconds that were counted since the begin: they decide, so that the load does not."""
+        return self.work.seconds - self.begun
 
     @cached_property
     def listed(self) -> Listed:
         """The listing with modes for all numbers of pieces and bands: DenseNet's takes 2 s."""
+        self.work.seconds += _MODE_S * len(self.listing.operations) * len(self.family.bands)
         return Listed(self.listing, self.request.objective, self.family)
 
     def run(self) -> Outcome:
@@ -165,59 +171,74 @@ class _Search:
             self._try(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
             self._take(request.start, request.prices)
-        if request.threads > 1 and self._estimates_first():
-            bounding = self._begin()
+        threads = max(1, request.threads - 1)
+        if self._estimates_first():
+            self._begin()
             self._by_estimates()
             self._tabulate()
-            self._search(max(1, request.threads - 1))
-            self._end(bounding)
-        elif request.threads > 1:
-            self._tabulate()
-            bounding = self._begin()
-            self._search(max(1, request.threads - 1))
-            self._end(bounding)
         else:
-            self._by_estimates()
             self._tabulate()
-            since, left = monotonic(), request.remaining_s()
-            self._search(1, lambda: monotonic() - since > (1 - _BOUND_SHARE) * left)
-            self._bound(self.stop)
+            self._begin()
+        self._search(threads)
+        self._end()
         if self.named:
             self._try(self.named)
         return self._finished()
 
-    def _begin(self) -> Thread:
+    def _begin(self) -> None:
         """Begin the search of the bound beside that of covers."""
-        thread = Thread(target=self._bound, args=(self.stop,), name="bound")
-        thread.start()
-        return thread
+        self.bounding = BoundSearch(
+            Problem(self.listing, self.request.objective, self.family),
+            self._hear,
+            self._learn,
+            seconds=self.request.time_limit_s,
+            apart=self.request.threads > 1 and not self.few,
+            stop=self._late,
+            note=self._note,
+        )
 
-    def _end(self, bounding: Thread) -> None:
-        self.searched = monotonic()
-        bounding.join()
+    def _end(self) -> None:
+        """Raise the bound on: no longer than the search of covers took, until one is exact."""
+        assert self.bounding is not None
+        bounding, most = self.bounding, 2 * self.clock
+
+        def enough(work_s: float) -> bool:
+            closed = self.gap <= self.request.tolerance or work_s > self.end
+            return closed or (bounding.found.exact and work_s > most)
+
+        bounding.finish(enough)
+        self.unfit |= bounding.unfit
+        self.cut_short = not bounding.found.exact
+        if bounding.found.exact and self.proof is None:
+            self.named = bounding.found.cover
 
     def _tabulate(self) -> None:
         """Tabulate the values of segments, with those that the search of the bound has told."""
-        arcs = SegmentArcs(self.listed, self.listed.capacity)
+        arcs = SegmentArcs(self.listed, self.listed.capacity, self.work)
         self.few = arcs.lengths.all and int(np.isfinite(arcs.value).sum()) <= _FEW
         if not arcs.lengths.all and self.listed.compulsory > self.bound:
             # The first path of a long list takes a while.
             self.bound = self.listed.compulsory
             self.request.report_incumbent(bound=self.bound)
-        with self._lock:
-            self.arcs, waiting = arcs, self._waiting or []
-            self._waiting = None
-        for solved, runs in waiting:
+        self.arcs = arcs
+        for solved, runs in self._waiting:
             arcs.learn(solved, runs)
+        self._waiting.clear()
 
     def _learn(self, solved: Values, runs: Values) -> None:
         """Take values that the search of the bound tells."""
-        with self._lock:
-            if self._waiting is not None:
-                self._waiting.append((solved, runs))
-                return
-        assert self.arcs is not None
-        self.arcs.learn(solved, runs)
+        if self.arcs is None:
+            self._waiting.append((solved, runs))
+        else:
+            self.arcs.learn(solved, runs)
+
+    def _hear(self, found: CheapestCover, proof: CoverCertificate | None) -> None:
+        """Take a bound."""
+        if found.value > self.bound:
+            self.bound = found.value
+            self.request.report_incumbent(bound=self.bound)
+        if proof is not None:
+            self.named, self.proof = found.cover, proof
 
     def _estimates_first(self) -> bool:
         """Return whether the list is long for its time, and of layers that differ, with windows."""
@@ -231,10 +252,11 @@ class _Search:
             return
         batch = replace(self.family, bands=(1,))
         estimates = Estimates(Listed(self.listing, self.request.objective, batch))
+        self.work.seconds += _ESTIMATE_S * estimates.entries
         for fine, share in enumerate(_ESTIMATE_SHARES):
             if self.stop() or (fine and self.gap <= _NEAR):
                 break
-            left = (self.end - (monotonic() - self.request.started)) / _STEP_S
+            left = (self.end - self.clock) / _STEP_S
             most = max(share * left, min(_ESTIMATE_STEPS * len(self.listing.operations), left))
             self._try(estimates.cover(most, fine=bool(fine)), gap=_ROUGH)
 
@@ -249,13 +271,13 @@ class _Search:
 
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
-        spent = monotonic() - self.request.started
-        return self.request.stop() or spent > self.end or self.gap <= self.request.tolerance
+        if self.bounding is not None:
+            self.bounding.upto(self.clock)
+        return self._late() or self.clock > self.end or self.gap <= self.request.tolerance
 
-    def _raises(self) -> bool:
-        """Return whether the bound is raised on: no longer than the search of covers took."""
-        started = self.request.started
-        return monotonic() - started < 2 * (self.searched - started)
+    def _late(self) -> bool:
+        """Return whether the search is told to stop, or late by the clock, whatever is counted."""
+        return self.request.stop() or monotonic() - self.request.started > self.end
 
     @property
     def gap(self) -> float:
@@ -264,59 +286,22 @@ class _Search:
             return np.inf
         return float(self.best.value) / self.bound - 1
 
-    def _bound(self, stop: Callable[[], bool]) -> None:
-        def tell(value: float) -> None:
-            if value > self.bound:
-                self.bound = value
-                self.request.report_incumbent(bound=value)
-
-        def name(found: CheapestCover, proof: CoverCertificate | None) -> None:
-            tell(found.value)
-            if proof is not None:
-                self.named, self.proof = found.cover, proof
-
-        try:
-            if self.arcs is not None and (self.few or self.request.threads == 1):
-                found = self.arcs.cheapest(stop, 1, tell)
-            else:
-                found = bounding.cheapest(
-                    Problem(self.listing, self.request.objective, self.family),
-                    stop,
-                    name,
-                    self._learn,
-                    seconds=self.request.time_limit_s,
-                    more=self._raises,
-                    note=self._note,
-                )
-        except InfeasibleError:
-            self.unfit = True
-            return
-        except Exception as error:  # whatever ended its process: what it has told still holds
-            self._note(_ENDED.format(error))
-            return
-        self.cut_short = not found.exact
-        if found.exact:
-            self.named = found.cover
-
     def _note(self, message: str) -> None:
         if message not in self.notes:
             self.notes = (*self.notes, message)
 
-    def _search(self, threads: int, over: Callable[[], bool] = bool) -> None:
+    def _search(self, threads: int) -> None:
         """Try covers of passes of windows, then neighbors of the best."""
         assert self.arcs is not None
-
-        def stop() -> bool:
-            return self.stop() or over()
-
+        stop = self.stop
         self._try_long(stop)
         begun = self._search_batch(threads, stop)
-        first = begun + _FIRST_SHARE * (self.request.started + self.request.time_limit_s - begun)
+        first = self.begun + begun + _FIRST_SHARE * (self.request.time_limit_s - begun)
         search = CoverSearch(self.arcs, stop, threads, first)
         cut = self.best is not None and self.best.cover != whole(self.listing)
         if self.best is not None and cut:
             search.seed(self.best.cover)
-        found = cut and begun > self.request.started
+        found = cut and begun > 0
         uniform = self._uniform()
         for number, cover in enumerate(search.covers()):
             if not (number or search.exact or found) and self.gap > _NEAR:
@@ -345,27 +330,29 @@ class _Search:
             self._try_all(stop)
 
     def _search_batch(self, threads: int, stop: Callable[[], bool]) -> float:
-        """Try covers without bands of rows first, and return when the search of all begins.
+        """Try covers without bands of rows first, and return at which time all are searched.
 
         They are few, and programs of their segments short. A search of all begins at the best of
         them, with the values of their segments: it is hardly worse than one of them alone.
         """
         assert self.arcs is not None
-        started, limit = self.request.started, self.request.time_limit_s
+        limit = self.request.time_limit_s
         few = self.few or not self.arcs.lengths.all or len(self.family.bands) == 1
         if few or self._estimates_first():
-            return started
-        until, first = (started + each * limit for each in (_BATCH_SHARE, _FIRST_SHARE))
+            return 0.0
+        until, first = (self.begun + each * limit for each in (_BATCH_SHARE, _FIRST_SHARE))
         family = replace(self.family, bands=(1,))
         listed = Listed(self.listing, self.request.objective, family)
-        arcs = SegmentArcs(listed, listed.capacity)
-        search = CoverSearch(
-            arcs, lambda: stop() or (search.first == np.inf and monotonic() > until), threads, first
-        )
+        arcs = SegmentArcs(listed, listed.capacity, self.work)
+
+        def over() -> bool:
+            return stop() or (search.first == np.inf and self.work.seconds > until)
+
+        search = CoverSearch(arcs, over, threads, first)
         for cover in search.covers():
             self._try(cover)
         self.arcs.learn(arcs.solved, arcs.runs.solved)
-        return monotonic()
+        return self.clock
 
     def _try_long(self, stop: Callable[[], bool]) -> None:
         """Try uniform covers of a long list: of others those of short segments are searched."""
@@ -409,15 +396,16 @@ class _Search:
         request = self.request
         if not cover or _pieces_of(cover) in self.tried:
             return
-        left = self.end - (monotonic() - request.started)
+        left = self.end - self.clock
         steps = _steps(cover)
         if self.best is not None and not self._fits(cover):
             return
         if _STEP_S * steps > left / 2:
             gap = max(gap, _ROUGH)
         self.tried.add(_pieces_of(cover))
+        since = self.clock
         instance, _ = self.listing.instance(cover)
-        since = monotonic()
+        self.work.seconds += _PLAN_S * steps
         found = self._scheduled(
             instance,
             replace(
@@ -425,11 +413,10 @@ class _Search:
                 tolerance=max(0.0 if self.few else gap, request.tolerance),
                 start=request.start if start else None,
                 others=(),
-                started=since,
-                time_limit_s=max(share * left, 0.0),
             ),
+            share * left,
         )
-        self.rate = max(self.rate, (monotonic() - since) / steps)
+        self.rate = max(self.rate, (self.clock - since) / steps)
         if found is None or found.plan is None:
             return
         value = plan_value(instance, found.plan, request.objective)
@@ -454,13 +441,19 @@ class _Search:
 
     def _fits(self, cover: Cover) -> bool:
         """Return whether there is time to schedule a cover, by the slowest so far."""
-        return self.rate * _steps(cover) <= self.end - (monotonic() - self.request.started)
+        return self.rate * _steps(cover) <= self.end - self.clock
 
-    def _scheduled(self, instance: Instance, request: Request) -> Outcome | None:
+    def _scheduled(self, instance: Instance, request: Request, seconds: float) -> Outcome | None:
+        """Schedule an instance in about so many seconds; None if that cannot be."""
+        work = Work()
         try:
-            return page.schedule(instance, request)
+            return page.schedule(
+                instance, replace(request, work=work).phase(max(seconds / _PAGE_SHARE, 0.0))
+            )
         except InfeasibleError:
             return None
+        finally:
+            self.work.seconds += _PAGE_SHARE * work.seconds
 
     def _apart(self) -> Cover:
         """Return a cover of single operations, each in the fewest pieces in which it fits."""
@@ -503,10 +496,9 @@ class _Search:
                 start=outcome.plan,
                 prices=outcome.certificate,
                 others=(),
-                time_limit_s=max(request.remaining_s(), 0.0),
-                started=monotonic(),
             )
-            finer = self._scheduled(best.instance, again)
+            left = request.time_limit_s - self.clock
+            finer = self._scheduled(best.instance, again, left)
             if finer is not None and finer.plan is not None:
                 found = plan_value(best.instance, finer.plan, request.objective)
                 plan = finer.plan if found <= value else outcome.plan

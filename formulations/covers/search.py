@@ -16,13 +16,12 @@ segments that are not solved are taken to move as much as the best cover does in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from formulations.covers.lengths import shortest_path
-from formulations.covers.paths import SegmentArcs
+from formulations.covers.paths import ARC_S, SegmentArcs
 from formulations.solver.program import Floats
 from spmopt.core.pieces.segments import Cover, Segment
 
@@ -55,8 +54,8 @@ class CoverSearch:
     stop
         Asked often; once true, what is known is returned.
     first
-        Until when, by the monotonic clock, the first cover is yielded, as good as it is then; it is
-        empty where none is known.
+        Until when, by what is counted of ``held``, the first cover is yielded, as good as it is
+        then; it is empty where none is known.
 
     Attributes
     ----------
@@ -72,7 +71,8 @@ class CoverSearch:
         first: float = np.inf,
     ) -> None:
         self.listed, self.stop, self.threads, self.first = held.listed, stop, threads, first
-        self.empty, self.held = SegmentArcs(held.listed, 0.0), held
+        self.work = held.work
+        self.empty, self.held = SegmentArcs(held.listed, 0.0, self.work), held
         self.empty.runs = held.runs
         self._entered = set[Segment]()
         self.borders, self.exact = held.listed.borders, False
@@ -115,7 +115,7 @@ class CoverSearch:
             self.exact = True
             for share in _WEIGHTS[:2] if natural else _WEIGHTS:
                 for priced in (False, True):
-                    until = min(monotonic() + slice_s, self.first)
+                    until = min(self.work.seconds + slice_s, self.first)
                     cover, known = self._converged(share, until, natural=natural, priced=priced)
                     if self.stop():
                         return
@@ -137,7 +137,7 @@ class CoverSearch:
         """
 
         def late() -> bool:
-            return self.stop() or monotonic() >= until
+            return self.stop() or self.work.seconds >= until
 
         table = self._costs(share, np.s_[:], priced=priced, natural=natural)
         while not late():
@@ -189,6 +189,7 @@ class CoverSearch:
         return self.held.solve(segments, self.threads, self.empty)
 
     def _path(self, table: Floats) -> Cover:
+        self.work.seconds += ARC_S * table.size
         return shortest_path(table, range(self.listed.count + 1), self.listed.segment)[1]
 
     def _costs(

@@ -29,6 +29,9 @@ from spmopt.core.table import Bools, Ints
 
 _OF_TENSORS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums")
 """Rows that are of a tensor."""
+_PROGRAM_S, _ENTRY_S, _SOLVE_S = 3e-3, 1.5e-6, 6e-4
+"""Seconds that it takes to build a program, and those for each entry; to solve one, and iterations
+beside."""
 OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,
@@ -45,11 +48,15 @@ class SegmentValue:
     ----------
     prices
         Of rows, by the names that ``spmopt.verifier.segment_bound`` gives them.
+    work_s
+        Seconds that it takes to build and solve its program, by what is counted; 0 of a segment
+        like another.
     """
 
     value: float
     moved_bytes: float
     prices: dict[Row, float] = field(default_factory=dict)
+    work_s: float = field(default=0.0, compare=False)
 
 
 def renamed(found: SegmentValue, names: Mapping[int, int]) -> SegmentValue:
@@ -62,7 +69,14 @@ def renamed(found: SegmentValue, names: Mapping[int, int]) -> SegmentValue:
         assert isinstance(tensor, int)
         return kind, names[tensor], *rest
 
-    return replace(found, prices={named(row): price for row, price in found.prices.items()})
+    prices = {named(row): price for row, price in found.prices.items()}
+    return replace(found, prices=prices, work_s=0.0)
+
+
+def work_s(program: Program, *answers: SolverResult, built: bool = True) -> float:
+    """Return about how long it takes to solve a program, once or more often, and to build it."""
+    building = _PROGRAM_S + _ENTRY_S * program.matrix.index.size
+    return building * built + sum(_SOLVE_S + answer.work_s for answer in answers)
 
 
 def classes(pieces: int, *, fine: bool) -> list[int]:
@@ -157,8 +171,9 @@ class SegmentProgram(SegmentRows):
         ArithmeticError
             The solver found no optimum.
         """
-        answer = solve(self.program(), options=OPTIONS, brief=True)
-        return self._valued(answer, priced=True)
+        program = self.program()
+        answer = solve(program, options=OPTIONS, brief=True)
+        return replace(self._valued(answer, priced=True), work_s=work_s(program, answer))
 
     def solve_twice(self) -> tuple[SegmentValue, SegmentValue]:
         """Solve it, then as one that begins and ends with nothing on chip.
@@ -170,13 +185,17 @@ class SegmentProgram(SegmentRows):
         ArithmeticError
             The solver found no optimum.
         """
-        solver, rows = Repeated(self.program(), OPTIONS), self.ends.caps
-        held = self._valued(solver.solve(), priced=True)
+        program, rows = self.program(), self.ends.caps
+        solver = Repeated(program, OPTIONS)
+        first = solver.solve()
+        held = replace(self._valued(first, priced=True), work_s=work_s(program, first))
         if not rows.size:
             return held, held
         for row in rows.tolist():
             solver.sides(row, -np.inf, 0.0)
-        return held, self._valued(solver.solve(), priced=False)
+        answer = solver.solve()
+        both = work_s(program, first, answer)
+        return replace(held, work_s=both), self._valued(answer, priced=False)
 
     def _valued(self, answer: SolverResult, *, priced: bool) -> SegmentValue:
         value = self.value(answer)

@@ -14,7 +14,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -95,7 +95,7 @@ def stream(
     stop: Callable[[], bool] = bool,
     library: str = "ortools",
     note: Callable[[str], None] = _unheard,
-) -> Iterator[Any]:
+) -> Generator[Any]:
     """Return what the generator ``function`` yields, as it comes; just ends when stopped.
 
     Where its process dies, what comes then begins anew. Otherwise as :func:`call`.

@@ -30,8 +30,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
     """Find the front of a study, or the ``top`` best, with all but shadow prices."""
     trials = trial_records(study)
     for trial in trials:
-        if trial.values is not None and not {*setup.objectives} <= {*(trial.figures or {})}:
-            raise InputError(f"--storage: trial {trial.number}: lacks figures; it is damaged")
+        _require_whole(trial, setup)
     by_number = {trial.number: trial for trial in trials}
     members = tuple(by_number[trial.number] for trial in front(study, top))
     return Findings(
@@ -45,6 +44,20 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
         ties=possible_ties(setup, trials, members) if top is None else {},
         importances=importances(study, setup) if members else {},
     )
+
+
+def _require_whole(trial: TrialRecord, setup: Setup) -> None:
+    """Refuse a trial that was solved and lacks what its search has noted of it."""
+    fields_of_space = {axis.key for axis in setup.space.axes}
+    networks = trial.networks if trial.networks is None else {*trial.networks}
+    wanted: Mapping[str, tuple[Iterable[str], set[str] | None]] = {
+        "figures": (setup.objectives, {*(trial.figures or {})}),
+        "fields of its space": (fields_of_space, {*trial.parameters}),
+        "networks": ((network.label for network in setup.networks), networks),
+    }
+    for name, (every, there) in wanted.items():
+        if trial.values is not None and there is not None and not {*every} <= there:
+            raise InputError(f"--storage: trial {trial.number}: lacks {name}; it is damaged")
 
 
 def with_shadow_prices(

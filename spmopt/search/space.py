@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, product
-from math import isfinite, prod
+from math import inf, isfinite, prod
 from pathlib import Path
 from typing import Any
 
@@ -292,11 +292,21 @@ def _cost(prices: Mapping[str, float], where: str) -> dict[str, float]:
 def _numbers(given: object, where: str) -> dict[str, float]:
     found = {}
     for name, value in _table(given, where).items():
-        number = float(value) if isinstance(value, int | float) else -1.0
-        if isinstance(value, bool) or not isfinite(number) or number < 0:
+        number = _real(value)
+        if not isfinite(number) or number < 0:
             raise InputError(f"{where}.{name} = {value!r}: must be a number, 0 or more")
         found[name] = number
     return found
+
+
+def _real(value: object) -> float:
+    """Return a number as a float; -1 of what is none, infinity of one that is too large."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return -1.0
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
 
 
 def _table(given: object, where: str) -> Mapping[str, object]:

@@ -30,7 +30,9 @@ from spmopt.core.errors import InputError
 from spmopt.core.processes import has_ended, number_here, own_name
 from spmopt.search.journal import JOURNAL, open_journal
 
-_BY_CONTENTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_BY_CONTENTS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
+)
 """What Optuna, SQLAlchemy and readers raise of values that nobody foresaw."""
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
 _BEAT_S, GRACE_S = 10, 60

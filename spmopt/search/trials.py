@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from msgspec import ValidationError, convert
@@ -23,6 +24,8 @@ from spmopt.search.study import AS_BEFORE, ERROR, NOTED, PROOF, Schedules, is_fe
 from spmopt.sweeps.cases import Network
 from spmopt.verifier import require_legal
 
+_DAMAGED = "--storage: trial {}: {}; it is damaged"
+
 
 def trial_records(study: Study) -> list[TrialRecord]:
     """Read all trials that were begun."""
@@ -36,6 +39,13 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
     for name, kind in STORED.items():
         if trial.user_attrs.get(name) is not None:
             _require_kind(trial, name, kind)
+            _require_numbers(trial, name, trial.user_attrs[name])
+    _require_numbers(trial, "fields", trial.params)
+    _require_numbers(trial, "constraints", trial.constraints)
+    values = list(trial.values or ())
+    _require_numbers(trial, "objectives", values)
+    if not all(isinstance(each, int | float) for each in values):
+        raise InputError(_DAMAGED.format(trial.number, "objectives: must be numbers"))
     return TrialRecord(
         number=trial.number,
         state=state,
@@ -52,9 +62,20 @@ def _require_kind(trial: FrozenTrial, name: str, kind: Any) -> None:
     try:
         convert(trial.user_attrs[name], kind)
     except ValidationError as error:
-        raise InputError(
-            f"--storage: trial {trial.number}: {name}: {error}; it is damaged"
-        ) from None
+        raise InputError(_DAMAGED.format(trial.number, f"{name}: {error}")) from None
+
+
+def _require_numbers(trial: FrozenTrial, name: str, value: object) -> None:
+    """Refuse what is no finite number: the program has no such figures."""
+    match value:
+        case Mapping():
+            for each in value.values():
+                _require_numbers(trial, name, each)
+        case list() | tuple():
+            for each in value:
+                _require_numbers(trial, name, each)
+        case float() if not isfinite(value):
+            raise InputError(_DAMAGED.format(trial.number, f"{name}: {value} is no number"))
 
 
 def tally(trials: Iterable[TrialRecord]) -> dict[str, int]:

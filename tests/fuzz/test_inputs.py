@@ -70,6 +70,27 @@ def _loop(folder: Path) -> Case:
     return case("emit", "r.json", "-o", "x")
 
 
+def _odd(old: str, new: str) -> Callable[[Path], Case]:
+    """Return what shows a study in whose journal something is written in place of another."""
+
+    def make(folder: Path) -> Case:
+        told = bases.study(journal=True).decode()
+        content = told.replace(old, new, 1)
+        assert content != told, "the journal of a search has another form now"
+        (folder / "t.db").write_text(content)
+        return case("tune", "show", "--storage", "journal:t.db")
+
+    return make
+
+
+def _price(folder: Path) -> Case:
+    """Ask for a price of more digits than a float has room for."""
+    space = {**bases.SPACE, "cost": {"spm_mb": 10**400}}
+    (folder / "s.toml").write_bytes(toml_text(space))
+    words = ("tune", bases.MLP, "--space", "s.toml", "--trials", "1", "--workers", "0")
+    return case(*words, "-s", "stream")
+
+
 def _lacking(folder: Path) -> Case:
     """Leave out a figure of a trial that is shown."""
     content = bases.study(journal=True).decode()
@@ -85,6 +106,11 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "loop of links in place of a folder": (_loop, 2),
     "trial of another field": (_field, 2),
     "trial without its time": (_lacking, 0),
+    "trial that lacks a field": (_odd('"params":{"spm":1,', '"params":{'), 2),
+    "trial of other networks": (_odd('"networks":{"', '"networks":{"of another'), 2),
+    "trial with a figure that is none": (_odd('"figures":{"', '"figures":{"x":NaN,"'), 2),
+    "trial whose objective is a word": (_odd('"values":[7.228e-06', '"values":["7"'), 2),
+    "price that is too large": (_price, 2),
     "area of a sweep that is not finite": (_area, 2),
     "buffer whose name is a formula": (_buffers, 0),
 }

@@ -100,7 +100,7 @@ def test_of_a_long_list_one_operation_fits_in_few_pieces_and_one_in_many(
     assert any(fit(listed, cover) for cover in covers(listed))
     result = solve(instance_of(listed), "pieces", asked(objective_named("time", listed.machine)))
     assert result.verified
-    for name in ("_search", "_bound", "_apart"):
+    for name in ("_search", "_end", "_apart"):
         monkeypatch.setattr(f"formulations.covers.schedule._Search.{name}", lambda *_: ())
     result = solve(instance_of(listed), "pieces", asked(objective_named("time", listed.machine)))
     assert result.status is Status.UNKNOWN

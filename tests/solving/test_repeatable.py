@@ -34,6 +34,26 @@ def test_threads_change_nothing(name: str) -> None:
         assert (other.value, other.bound, other.status) == (one.value, one.bound, one.status)
 
 
+@pytest.mark.parametrize(
+    ("network", "batch", "spm", "tolerance"),
+    [("ncf", 2, "32KB", 1e-2), ("alexnet", 2, "1MB", 5e-3)],
+)
+def test_pieces_are_those_of_any_number_of_threads(
+    network: str, batch: int, spm: str, tolerance: float
+) -> None:
+    """The bound is searched in a process beside, or in turn with covers: they hear the same."""
+    instance = lower(load(network, batch=batch), machine("rtx2080ti", spm=spm))
+    one, two = (
+        solve(instance, "pieces", Request(threads=threads, tolerance=tolerance))
+        for threads in (1, 2)
+    )
+    assert one.pieces is not None
+    assert two.pieces is not None
+    assert one.pieces.cover == two.pieces.cover
+    assert one.schedule == two.schedule
+    assert (one.bound, one.cover_bound) == (two.bound, two.cover_bound)
+
+
 def test_threads_change_nothing_where_they_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formulations.residency.bound.compiled._SHARE", 300)
     instance = lower(

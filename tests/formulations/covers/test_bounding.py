@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import prod
-from time import monotonic
+from math import inf, prod
+from time import monotonic, sleep
 
 import pytest
 
 import spmopt
-from formulations.covers.bounding import Problem, cheapest
+from formulations.covers.bounding import BoundSearch, News, Problem
 from formulations.covers.listed import Listed
-from formulations.covers.paths import SegmentArcs
+from formulations.covers.paths import CheapestCover, SegmentArcs
 from formulations.solver import apart
 from spmopt.core.graph import Graph
 from spmopt.core.instance import Instance
@@ -67,26 +67,83 @@ def test_operators_of_this_process_need_not_be_known_there(swirl: str) -> None:
     listing, began = listing_of(lowered(swirl)), monotonic()
     family = listing.family()
     assert len(family.bands) > 1
-    found = cheapest(
+    search = BoundSearch(
         Problem(listing, MAKESPAN, family),
-        lambda: monotonic() - began > 30,
         lambda cover, proof: None,
         lambda solved, runs: None,
-        more=bool,
+        stop=lambda: monotonic() - began > 30,
     )
+    search.finish(lambda work_s: search.found.exact)
     figures = Listed(listing, MAKESPAN, family)
     here = SegmentArcs(figures, float(figures.capacity)).cheapest(lambda: False)
-    assert found.exact
-    assert found.value == pytest.approx(here.value)
+    assert search.found.exact
+    assert search.found.value == pytest.approx(here.value)
+
+
+def test_what_is_heard_depends_on_counted_time_alone() -> None:
+    """A process that is slow, one that is fast and none tell the same at the same points."""
+    listing = listing_of(lowered("Relu"))
+    problem = Problem(listing, MAKESPAN, listing.family())
+    points = (0.0, 0.51, 0.54, 0.58, 0.62, 0.66, 0.7, 0.8, 1.0)
+
+    def heard(apart: bool, pause_s: float) -> list[tuple[float, float, int]]:
+        told: list[tuple[float, float, int]] = []
+        learned: list[int] = [0]
+        search = BoundSearch(
+            problem,
+            lambda cover, proof: told.append((point, cover.value, learned[0])),
+            lambda solved, runs: learned.append(learned.pop() + len(solved) + len(runs)),
+            seconds=30.0,
+            apart=apart,
+        )
+        for point in points:
+            sleep(pause_s)
+            search.upto(point)
+        point = inf
+        search.finish(lambda work_s: search.found.exact)
+        return told
+
+    alone = heard(apart=False, pause_s=0.0)
+    assert len({point for point, *_ in alone}) > 3
+    assert heard(apart=True, pause_s=0.0) == alone
+    assert heard(apart=True, pause_s=0.2) == alone
+
+
+def test_news_is_late_by_a_share_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(*_: object) -> Iterator[News]:
+        for work_s in (0.1, 1.0, 2.0):
+            yield News(replace(nothing, value=work_s), {}, {}, None, work_s)
+
+    nothing, heard = CheapestCover(cover=(), value=0.0, exact=False), list[float]()
+    monkeypatch.setattr("formulations.covers.bounding.improve", told)
+    listing = listing_of(lowered("Relu"))
+    search = BoundSearch(
+        Problem(listing, MAKESPAN, listing.family()),
+        lambda cover, proof: heard.append(cover.value),
+        lambda solved, runs: None,
+        apart=False,
+    )
+    for work_s, expected in ((0.6, []), (0.7, [0.1]), (1.7, [0.1]), (1.8, [0.1, 1.0])):
+        search.upto(work_s)
+        assert heard == expected
+    search.finish(lambda work_s: work_s > 1)
+    assert heard == [0.1, 1.0, 2.0]
 
 
 def test_the_search_goes_on_where_the_process_of_the_bound_dies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    serve, take = apart._SERVE, apart._take
+
+    def dying(library: str) -> apart._Process:
+        ends = library == "highspy"  # that of the bound; others schedule
+        monkeypatch.setattr(apart, "_SERVE", "import os; os._exit(3)" if ends else serve)
+        return take(library)
+
     monkeypatch.setattr(apart, "_idle", [])
-    monkeypatch.setattr(apart, "_SERVE", "import os; os._exit(3)")
+    monkeypatch.setattr(apart, "_take", dying)
     instance = lowered("Relu")
-    asked = replace(Request(time_limit_s=6.0), tolerance=1e-4, threads=2)
+    asked = replace(Request(time_limit_s=6.0), tolerance=1e-2, threads=2)
     result = solve(instance, "pieces", asked)
     (note,) = (each for each in result.notes if "ended early" in each)
     assert note.startswith("the search of the bound ended early: the solver's process ended by")

@@ -9,7 +9,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph, Node, Value
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.naming import unused
+from spmopt.graph.naming import Names, unused
 from spmopt.graph.operators.spec import Shape
 
 
@@ -29,8 +29,8 @@ class GraphBuilder:
         self.element_type = element_type
         self.values: list[Value] = []
         self.nodes: list[Node] = []
-        self.value_names: set[str] = set()
-        self.node_names: set[str] = set()
+        self.value_names = Names()
+        self.node_names = Names()
 
     def input(self, name: str, shape: Shape, *, element_type: str | None = None) -> int:
         """Add a network input and return its index."""

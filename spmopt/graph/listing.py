@@ -13,7 +13,7 @@ from spmopt.core.pieces.row_windows import Rows, Window
 from spmopt.core.pieces.segments import ListedOperation, PieceModes
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering, Used, lower
-from spmopt.graph.naming import unused
+from spmopt.graph.naming import Names, unused
 from spmopt.graph.operators.spec import Shape
 from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.rows import RowAxes
@@ -51,7 +51,7 @@ def listing(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> 
     batch = axes.pieces(axes.batch)
     divisors = [pieces for pieces in range(1, batch + 1) if batch % pieces == 0]
     banded = BandModes(low, axes)
-    names: set[str] = set()
+    names = Names()
     operations = []
     for at, node in enumerate(low.nodes):
         cut, used = axes.cut(node, axes.batch), low.used[at]

@@ -17,7 +17,7 @@ from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
-from spmopt.graph.naming import unused
+from spmopt.graph.naming import Names, unused
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Gemm, OperatorSpec, Shape, Style
 from spmopt.graph.preparation import LOWERINGS, TILED, named, prepared
@@ -132,7 +132,7 @@ class Lowering:
 
     def instance(self) -> Instance:
         """Return the instance."""
-        names: set[str] = set()
+        names = Names()
         accesses = [(used.reads, used.writes) for used in self.used]
         before = hazards(accesses, len(self.tensors))
         operations = tuple(
@@ -374,7 +374,7 @@ def _tensors(graph: Graph, specs: list[OperatorSpec]) -> tuple[tuple[Tensor, ...
     gradients = {
         root[v] for v, value in enumerate(graph.values) if value.kind is TensorKind.WEIGHT_GRADIENT
     }
-    names: set[str] = set()
+    names = Names()
     position = {v: k for k, v in enumerate(sorted(touched))}
     tensors = tuple(
         Tensor(

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 
-def unused(name: str, taken: set[str]) -> str:
-    """Return ``name``, or with a number where it is taken; marks the result taken."""
-    unique, count = name, 1
+class Names(set[str]):
+    """Names that are taken, and how often the same was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: dict[str, int] = {}
+
+
+def unused(name: str, taken: Names) -> str:
+    """Return ``name``, or with a number where it is taken; marks the result taken.
+
+    Numbers go on from the last one: of 10,000 nodes of one name each looked at those before it.
+    """
+    unique, count = name, taken.asked.get(name, 1)
     while unique in taken:
         count += 1
         unique = f"{name}_{count}"
+    taken.asked[name] = count
     taken.add(unique)
     return unique

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from spmopt.core.graph import Graph, Node
 from spmopt.graph import operators
-from spmopt.graph.naming import unused
+from spmopt.graph.naming import Names, unused
 from spmopt.graph.operators.spec import Style
 from spmopt.graph.preparation import prepared
 
@@ -36,7 +36,7 @@ def in_order(graph: Graph, lowering: str, order: Iterable[int]) -> Graph:
     nodes = list(zip(graph.nodes, style, strict=True))
     # An operation may update a value in place that a view gives.
     views = {node.outputs[0]: node for node, each in nodes if each is Style.VIEW}
-    names: set[str] = set()  # numbered in the order as listed, as the instance's are
+    names = Names()  # numbered in the order as listed, as the instance's are
     computing = [
         replace(node, name=unused(node.name, names))
         for node, each in nodes

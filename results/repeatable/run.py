@@ -31,6 +31,7 @@ COMMANDS = (
     "solve instances/take-turns.json --objective replay -s joint",
     "solve instances/lstm.json -s whole@pulp:highs",
     "solve ncf --training --batch 8 --spm 64KB",
+    "solve alexnet --batch 4 --spm 1MB",
     "compare resnet18 --batch 1 --spm 2MB -s lru,belady,tsai,msa,autotm,static,page",
 )
 

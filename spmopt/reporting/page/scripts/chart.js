@@ -164,8 +164,10 @@ class Chart {
     for (const [place, tick] of names.entries()) {
       const at = this.across(tick);
       made.append(segment("", [at, CHART.top], [at, foot]));
-      if (place % every === 0)
-        made.append(text(shortened(x.text(tick), 14), { x: at, y: foot + 16 }, "middle"));
+      if (place % every) continue;
+      // What would be cut off at the edge ends there.
+      const where = at > width - 40 ? { x: width - 1, anchor: "end" } : { x: at, anchor: "middle" };
+      made.append(text(shortened(x.text(tick), 14), { x: where.x, y: foot + 16 }, where.anchor));
     }
     for (const tick of y.ticks(Math.max(2, (foot - CHART.top) / 44))) {
       const at = this.up(tick);

@@ -135,18 +135,18 @@ def _answers(
     ended = False
     try:
         process.send(request)
-        left: int | None = None  # at the end: replies that have come, and count
+        # At the end: replies that have come, and count; of a call that had no time none does.
+        left: int | None = 0 if monotonic() >= due else None
         while not ended and left != 0:
-            try:
-                kind, value = process.replies.get(timeout=0 if left else _POLL_S)
-            except Empty:
-                kind = None
-            if left is not None:
-                left -= 1
-            elif monotonic() >= due or stop():
+            if left is None and (monotonic() >= due or stop()):
                 left = process.replies.qsize()
-            if kind is None:
                 continue
+            try:
+                wait_s = 0.0 if left is not None else max(min(_POLL_S, due - monotonic()), 0.0)
+                kind, value = process.replies.get(timeout=wait_s)
+            except Empty:
+                continue
+            left = None if left is None else left - 1
             ended = kind is not ReplyKind.YIELDED
             if kind is ReplyKind.RAISED:
                 if left is not None and isinstance(value, DiedError):

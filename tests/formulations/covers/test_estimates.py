@@ -124,7 +124,7 @@ def test_a_cover_by_estimates_is_scheduled_before_values_are_tabulated(
         listing_of(instance), listing_of(instance).family(), Request(time_limit_s=60.0)
     )
     monkeypatch.setattr(schedule, "SegmentArcs", none)
-    monkeypatch.setattr(search, "_try", lambda cover, **_: tried.append(len(cover)))
+    monkeypatch.setattr(search, "attempt", lambda cover, **_: tried.append(len(cover)))
     search._by_estimates()
     assert tried
     assert all(number > 1 for number in tried)

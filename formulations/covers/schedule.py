@@ -63,9 +63,9 @@ _BATCH_SHARE = 0.25
 ResNet-50, 4 images in 8 bits on 2 MiB, is at 3.2 million cycles after 15 s, not 6.2."""
 _WHOLE_SHARE = 0.2
 """Of the time: the list as given."""
-_MODE_S, _ESTIMATE_S = 3e-4, 1e-6
-"""Seconds that modes of an operation take to make, for each number of bands; and that a cost takes
-to estimate."""
+_LIST_S, _MODE_S, _ESTIMATE_S = 1.5e-3, 3e-4, 1e-6
+"""Seconds that an operation takes to list in pieces; that its modes take to make, for each number
+of bands; and that a cost takes to estimate."""
 _UNFIT = "what must be on chip does not fit, whole or in pieces"
 _NONE_FITS = "no cover was found in which what must be on chip fits"
 
@@ -82,8 +82,9 @@ def schedule(instance: Instance, request: Request, family: str = "all") -> Outco
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM, whole or in pieces.
     """
-    listing = listing_of(instance)
-    return _Search(listing, listing.family(family), request).run()
+    begun, listing = request.work.seconds, listing_of(instance)
+    request.work.seconds += _LIST_S * len(listing.operations)
+    return _Search(listing, listing.family(family), request, begun).run()
 
 
 def _longest(cover: Cover) -> int:
@@ -94,8 +95,10 @@ def _longest(cover: Cover) -> int:
 class _Search(CoverTrials):
     """Which covers are tried, and what bounds all of them."""
 
-    def __init__(self, listing: Listing, family: Family, request: Request) -> None:
-        super().__init__(listing, request)
+    def __init__(
+        self, listing: Listing, family: Family, request: Request, begun: float = 0.0
+    ) -> None:
+        super().__init__(listing, request, begun)
         self.family = family
         self.cut_short, self.unfit = True, False
         self.arcs: SegmentArcs | None = None

@@ -39,6 +39,8 @@ _WEIGHTS = (0.0, _MEAN, 0.5, 1.0)
 _FEW = 12
 """Natural borders that such a segment may have inside: longer programs take long to solve (traffic
 of MobileNetV2 on 4 MB in 15 s: 963 MB without this limit, 540 MB)."""
+_COST_S = 2.5e-9
+"""Seconds that a place of a table takes to estimate."""
 _SLICE_S = 4.0
 """After so long a search yields the best of what it has solved, and the next begins; then all do
 again, each for twice as long."""
@@ -200,6 +202,7 @@ class CoverSearch:
         ``natural``: of segments between natural borders; ``exact``: of those that are solved.
         """
         steps = np.broadcast_to(self._steps[:, None], self._length.shape)
+        self.work.seconds += _COST_S * self._length[at].size
         found = np.asarray(self._length[at] * steps[at] * float(priced))
         for arcs, weight in self._weights(share):
             found += weight * arcs.value[at]

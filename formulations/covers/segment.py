@@ -29,9 +29,9 @@ from spmopt.core.table import Bools, Ints
 
 _OF_TENSORS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "sums")
 """Rows that are of a tensor."""
-_PROGRAM_S, _ENTRY_S, _SOLVE_S = 3e-3, 1.5e-6, 6e-4
+_PROGRAM_S, _ENTRY_S, _SOLVE_S, _LIKE_S = 3e-3, 1.5e-6, 6e-4, 7e-4
 """Seconds that it takes to build a program, and those for each entry; to solve one, and iterations
-beside."""
+beside; and to take the values of a segment for one like it."""
 OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,
@@ -49,8 +49,7 @@ class SegmentValue:
     prices
         Of rows, by the names that ``spmopt.verifier.segment_bound`` gives them.
     work_s
-        Seconds that it takes to build and solve its program, by what is counted; 0 of a segment
-        like another.
+        Seconds that it takes to build and solve its program, by what is counted.
     """
 
     value: float
@@ -70,7 +69,7 @@ def renamed(found: SegmentValue, names: Mapping[int, int]) -> SegmentValue:
         return kind, names[tensor], *rest
 
     prices = {named(row): price for row, price in found.prices.items()}
-    return replace(found, prices=prices, work_s=0.0)
+    return replace(found, prices=prices, work_s=_LIKE_S)
 
 
 def work_s(program: Program, *answers: SolverResult, built: bool = True) -> float:

@@ -61,6 +61,8 @@ class Found:
 class CoverTrials:
     """Schedules covers of a listing.
 
+    ``begun``: what was counted when the time began.
+
     Attributes
     ----------
     best
@@ -75,11 +77,11 @@ class CoverTrials:
         Until when covers are tried, by :attr:`clock`; behind that the best is scheduled finer.
     """
 
-    def __init__(self, listing: Listing, request: Request) -> None:
+    def __init__(self, listing: Listing, request: Request, begun: float) -> None:
         self.listing, self.request = listing, request
         self.best: Found | None = None
         self.bound, self.few = 0.0, False
-        self.work, self.begun = request.work, request.work.seconds
+        self.work, self.begun = request.work, begun
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         self._tried, self._rate = set[Cover](), 0.0
 

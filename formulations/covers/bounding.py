@@ -160,6 +160,10 @@ class BoundSearch:
             self._take(news)
             if enough(news.work_s):
                 break
+        self.close()
+
+    def close(self) -> None:
+        """End the search, and its process."""
         self._news.close()
 
     def _receive(self) -> None:
@@ -180,8 +184,7 @@ class BoundSearch:
 
     def _take(self, news: News) -> None:
         self._learn(news.solved, news.runs)
-        # Less where it has begun anew.
-        if news.found.value >= self.found.value or not self.found.exact:
+        if news.found.value >= self.found.value:  # less where it has begun anew
             self.found = news.found
             self._tell(news.found, news.proof)
 

@@ -77,6 +77,7 @@ class SegmentArcs:
         self.moved = np.repeat(self.least_moved, len(listed.pieces), axis=1)
         self.work.seconds += VALUE_S * self.value.size
         self.solved: dict[Segment, SegmentValue] = {}
+        self._ahead: dict[object, float] = {}
         self._known: dict[object, tuple[SegmentValue, SegmentValue | None, list[int]]] = {}
 
     def cheapest(
@@ -189,11 +190,15 @@ class SegmentArcs:
             with ThreadPoolExecutor(threads, thread_name_prefix="segments") as pool:
                 solved = pool.map(lambda each: self._solve(each, twice=twice), first)
                 ahead.update(zip(first, solved, strict=True))
+            for each in first:
+                self._ahead.setdefault(self._like(each), ahead[each][0].work_s)
         for segment in new:
             if stop():
                 break
             both = ahead.get(segment) or self._solve(segment, twice=twice)
-            self.work.seconds += both[0].work_s
+            # Counted when it is taken: what is solved ahead may not be, before ``stop``.
+            found_s = self._ahead.pop(self._like(segment), None) if self._ahead else None
+            self.work.seconds += both[0].work_s if found_s is None else found_s
             self._take(segment, both, empty)
         return bool(new)
 

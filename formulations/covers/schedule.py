@@ -124,16 +124,19 @@ class _Search(CoverTrials):
             self.attempt(whole(self.listing), request.start is not None, _WHOLE_SHARE)
         else:
             self.take(request.start, request.prices)
-        threads = max(1, request.threads - 1)
-        if self._estimates_first():
-            self._begin()
-            self._by_estimates()
-            self._tabulate()
-        else:
-            self._tabulate()
-            self._begin()
-        self._search(threads)
-        self._end()
+        try:
+            if self._estimates_first():
+                self._begin()
+                self._by_estimates()
+                self._tabulate()
+            else:
+                self._tabulate()
+                self._begin()
+            self._search(max(1, request.threads - 1))
+            self._end()
+        finally:
+            if self.bounding is not None:
+                self.bounding.close()
         if self.named:
             self.attempt(self.named)
         return self._finished()

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from time import monotonic
 
 import numpy as np
 
@@ -94,7 +93,7 @@ class ColumnGeneration:
         self.plan: Plan | None = None
         self.value: Fraction | None = None
         self.log: list[int] = []
-        self._told = 0.0
+        self._told = -np.inf
 
     def _ranked(
         self, line: Timeline, absent: Callable[[Timeline], Bools] | None
@@ -307,8 +306,11 @@ class ColumnGeneration:
         return self._late()
 
     def _tell(self, bound: float) -> None:
-        """Tell of a better bound, now and then; its prices are offered when the steps end."""
-        now = monotonic()
+        """Tell of a better bound, now and then; its prices are offered when the steps end.
+
+        By what is counted: who is told may stop this search, and that is to be at the same step.
+        """
+        now = self.request.work.seconds
         if bound > self.bound and now > self._told + _NEWS_S and not self.instance.several_modes:
             self._told = now
             self.request.report_incumbent(bound=bound)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, repeat
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -10,10 +11,13 @@ from time import monotonic
 import numpy as np
 import pytest
 
+from formulations.covers.listed import Listed
+from formulations.covers.paths import SegmentArcs
 from formulations.solver.highs import solve as solved_by_highs
 from formulations.solver.program import ProgramBuilder, SolverStatus
 from spmopt import load, lower, machine
 from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.pieces.listing import listing_of
 from spmopt.core.scheduler import Request
 from spmopt.io.files import read_instance
 from spmopt.solving import solve
@@ -52,6 +56,26 @@ def test_pieces_are_those_of_any_number_of_threads(
     assert one.pieces.cover == two.pieces.cover
     assert one.schedule == two.schedule
     assert (one.bound, one.cover_bound) == (two.bound, two.cover_bound)
+
+
+@pytest.mark.parametrize("stops", [3, 7, 12])
+def test_what_is_solved_ahead_is_counted_when_it_is_taken(stops: int) -> None:
+    """Threads solve more programs than are wanted where the search is told to stop."""
+    counted, known = [], []
+    for threads in (1, 3):
+        listing = listing_of(lower(load("alexnet", batch=2), machine("rtx2080ti", spm="1MB")))
+        listed = Listed(listing, MAKESPAN, listing.family("batch"))
+        arcs = SegmentArcs(listed, float(listed.capacity))
+        every = [listed.segment(begin, begin + 2, way) for begin in range(8) for way in range(2)]
+        asked = chain([False] * stops, repeat(True))
+        arcs.solve(every, threads, stop=asked.__next__)
+        first = arcs.work.seconds
+        arcs.solve(every, threads)
+        counted.append((first, arcs.work.seconds))
+        known.append(list(arcs.solved))
+    assert counted[0] == pytest.approx(counted[1])
+    assert counted[0][0] < counted[0][1]
+    assert known[0] == known[1]
 
 
 def test_threads_change_nothing_where_they_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,25 @@ def test_what_is_heard_depends_on_counted_time_alone() -> None:
     assert heard(apart=True, pause_s=0.2) == alone
 
 
+def test_a_search_that_has_begun_anew_takes_no_bound_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(*_: object) -> Iterator[News]:
+        for work_s, value in ((0.1, 5.0), (0.2, 8.0), (0.1, 2.0), (0.2, 6.0), (0.3, 9.0)):
+            yield News(CheapestCover(cover=(), value=value, exact=False), {}, {}, None, work_s)
+
+    heard = list[float]()
+    monkeypatch.setattr("formulations.covers.bounding.improve", told)
+    listing = listing_of(lowered("Relu"))
+    search = BoundSearch(
+        Problem(listing, MAKESPAN, listing.family()),
+        lambda cover, proof: heard.append(cover.value),
+        lambda solved, runs: None,
+        apart=False,
+    )
+    search.finish(lambda work_s: False)
+    assert heard == [5.0, 8.0, 9.0]
+    assert search.found.value == 9.0
+
+
 def test_news_is_late_by_a_share_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def told(*_: object) -> Iterator[News]:
         for work_s in (0.1, 1.0, 2.0):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf, prod
 from time import monotonic, sleep
@@ -109,9 +109,13 @@ def test_what_is_heard_depends_on_counted_time_alone() -> None:
     assert heard(apart=True, pause_s=0.2) == alone
 
 
-def test_a_search_that_has_begun_anew_takes_no_bound_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def telling(
+    monkeypatch: pytest.MonkeyPatch, news: Sequence[tuple[float, float]]
+) -> tuple[BoundSearch, list[float]]:
+    """A search that finds values at points of counted time, and what is heard of it."""
+
     def told(*_: object) -> Iterator[News]:
-        for work_s, value in ((0.1, 5.0), (0.2, 8.0), (0.1, 2.0), (0.2, 6.0), (0.3, 9.0)):
+        for work_s, value in news:
             yield News(CheapestCover(cover=(), value=value, exact=False), {}, {}, None, work_s)
 
     heard = list[float]()
@@ -123,25 +127,19 @@ def test_a_search_that_has_begun_anew_takes_no_bound_back(monkeypatch: pytest.Mo
         lambda solved, runs: None,
         apart=False,
     )
+    return search, heard
+
+
+def test_a_search_that_has_begun_anew_takes_no_bound_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    news = ((0.1, 5.0), (0.2, 8.0), (0.1, 2.0), (0.2, 6.0), (0.3, 9.0))
+    search, heard = telling(monkeypatch, news)
     search.finish(lambda work_s: False)
     assert heard == [5.0, 8.0, 9.0]
     assert search.found.value == 9.0
 
 
 def test_news_is_late_by_a_share_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(*_: object) -> Iterator[News]:
-        for work_s in (0.1, 1.0, 2.0):
-            yield News(replace(nothing, value=work_s), {}, {}, None, work_s)
-
-    nothing, heard = CheapestCover(cover=(), value=0.0, exact=False), list[float]()
-    monkeypatch.setattr("formulations.covers.bounding.improve", told)
-    listing = listing_of(lowered("Relu"))
-    search = BoundSearch(
-        Problem(listing, MAKESPAN, listing.family()),
-        lambda cover, proof: heard.append(cover.value),
-        lambda solved, runs: None,
-        apart=False,
-    )
+    search, heard = telling(monkeypatch, ((0.1, 0.1), (1.0, 1.0), (2.0, 2.0)))
     for work_s, expected in ((0.6, []), (0.7, [0.1]), (1.7, [0.1]), (1.8, [0.1, 1.0])):
         search.upto(work_s)
         assert heard == expected

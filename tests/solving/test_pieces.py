@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,6 @@ from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
 from formulations.covers.search import CoverSearch
 from formulations.residency import page
-from spmopt.assemble.cost import plan_value
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
@@ -48,8 +48,8 @@ def tight(graph: Graph) -> Instance:
     return found
 
 
-def request(**given: float) -> Request:
-    return replace(Request(time_limit_s=8.0), **given)  # type: ignore[arg-type]
+def request(**given: Any) -> Request:
+    return replace(Request(time_limit_s=8.0), **given)
 
 
 @pytest.mark.parametrize("objective", ["time", "traffic", "energy"])
@@ -90,7 +90,26 @@ def covers(listing: Listing) -> list[Cover]:
     return found
 
 
-@pytest.mark.parametrize("make", [mlp, convolution])
+def layers() -> Graph:
+    """Two layers of four samples: few covers."""
+    b = GraphBuilder("layers")
+    hidden = b.add("Gemm", [b.input("x", (4, 4)), b.weight("w1", (4, 16)), b.weight("b1", (16,))])
+    relu = b.add("Relu", [hidden])
+    return b.finish([b.add("Gemm", [relu, b.weight("w2", (16, 3)), b.weight("b2", (3,))])])
+
+
+def least_of(instance: Instance, most: Fraction) -> Fraction:
+    """What an instance takes at least; where this may be below ``most``, the time of a schedule."""
+    bound = solve(instance, "fluid", request(tolerance=1e-3)).bound
+    assert bound is not None
+    if bound >= most:
+        return Fraction(bound)
+    value = solve(instance, "page", request(tolerance=1e-3)).value
+    assert value is not None
+    return value
+
+
+@pytest.mark.parametrize("make", [layers, convolution])
 def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None:
     assert callable(make)
     instance = tight(make())
@@ -98,23 +117,18 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None
     assert result.pieces is not None
     assert result.value is not None
     every = covers(result.pieces.listing)
-    if len(every) > 30:
-        every = every[:: len(every) // 30]
     # Segments that are whole make one instance, whatever their borders.
     apart = {tuple(each for each in cover if each.count > 1): cover for cover in every}
-    least = None
+    assert len(apart) > 30
     for cover in apart.values():
         chunked, _ = result.pieces.listing.instance(cover)
-        value = solve(chunked, "page", request(tolerance=1e-3, time_limit_s=0.2)).value
-        assert value is not None
+        least = least_of(chunked, result.value)
         assert result.cover_bound is not None
-        assert result.cover_bound <= value
-        least = value if least is None else min(least, value)
-    assert least is not None
-    assert result.value <= least * 1001 / 1000
+        assert result.cover_bound <= least
+        assert result.value <= least * 1001 / 1000
     page = solve(instance, "page", request(tolerance=1e-4)).value
     assert page is not None
-    assert page > least * 101 / 100
+    assert page > result.value * 101 / 100
 
 
 def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
@@ -139,9 +153,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
     assert not any(each in others[:at] for at, each in enumerate(others))
     assert len(ended) > 1
     for instance in ended[:8]:
-        plan = given(instance, request(tolerance=1e-4)).plan
-        assert plan is not None
-        assert plan_value(instance, plan, MAKESPAN) >= result.value
+        assert least_of(instance, result.value) >= result.value
 
 
 def test_prices_of_few_segments_prove_what_those_of_all_do() -> None:
@@ -210,9 +222,17 @@ def of_families(graph: Graph, tolerance: float) -> list[float]:
     return [float(result.value or 0) for result in found.values()]
 
 
+def pooled() -> Graph:
+    """A small convolution, ReLU and pooling."""
+    b = GraphBuilder("pooled")
+    c = b.add("Conv", [b.input("x", (2, 2, 8, 8)), b.weight("w", (2, 2, 3, 3))], pads=(1, 1, 1, 1))
+    relu = b.add("Relu", [c])
+    return b.finish([b.add("MaxPool", [relu], kernel_shape=(2, 2), strides=(2, 2))])
+
+
 def test_a_smaller_family_is_no_better_and_its_covers_are_of_it() -> None:
     """Of a listing whose covers are few: each search ends because all are tried."""
-    none, fuse, batch, every = of_families(convolution(), 1e-5)
+    none, fuse, batch, every = of_families(pooled(), 1e-3)
     assert none >= fuse >= every > 0
     assert none >= batch >= every
     assert none > every
@@ -259,7 +279,7 @@ def test_the_list_as_given_comes_first_with_its_bound() -> None:
 def test_a_long_list_has_values_of_short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of all segments of 10,000 operations would take 7 GB in each table."""
     instance = tight(training_graph(mlp()))
-    few = request(tolerance=1e-3, threads=1)
+    few = request(tolerance=0.3, threads=1)
     every = solve(instance, "pieces", few)
     monkeypatch.setattr(sizes, "ALL_OF", 1)
     monkeypatch.setattr(sizes, "MOST_OPERATIONS", 4)
@@ -295,6 +315,10 @@ def test_the_search_of_all_covers_begins_with_those_of_the_batch(
     assert isinstance(instance, Instance)
     plain, tried = _Search.attempt, dict[str, list[Cover]]()
 
+    def bands(family: str) -> bool:
+        known = tried.get(family, [])
+        return len(known) > 3 if family == "batch" else any(e.bands > 1 for c in known for e in c)
+
     def noted(search: _Search, cover: Cover, *given: Any, **options: Any) -> None:
         if cover:
             tried.setdefault(search.family.name, []).append(cover)
@@ -302,7 +326,9 @@ def test_the_search_of_all_covers_begins_with_those_of_the_batch(
 
     monkeypatch.setattr(_Search, "attempt", noted)
     for family in ("batch", "all"):
-        assert solve(instance, f"pieces:family={family}", request(threads=1)).verified
+        # Until one with bands is tried; of the batch there is none.
+        asked = request(threads=1, stop=lambda family=family: bands(family))
+        assert solve(instance, f"pieces:family={family}", asked).verified
     first = tried["all"][0]
     assert first == tried["batch"][0]
     assert all(each.bands == 1 for each in first)

@@ -95,7 +95,7 @@ class CostsToGo:
             of_step = facts.steps[step]
             costs = [self._mode(step, mode) for mode in of_step.modes]
             self.modes.append(costs)
-            paths = [arrivals(of_step, each).min(axis=3) for each in costs]
+            paths = [_cheapest(of_step, each) for each in costs]
             least = np.minimum.reduce(
                 [
                     each + toll[:, None, None]
@@ -125,7 +125,9 @@ class CostsToGo:
         store = self._stores(np.where(mode.after, full, out))
         pages = np.arange(store.shape[1])
         after = self.to_go[-1]
-        best = (store[:, None] + after[:, :, None]).min(axis=3)  # pages, dirty pages
+        # Pages, dirty pages; those left dirty come first, as sums over whole tables are quicker.
+        left = store.transpose(2, 0, 1)[:, :, None] + after.transpose(2, 0, 1)[..., None]
+        best = left.min(axis=0)
         dead = ~facts.steps[step].live_after
         best[dead] = after[dead, 0, 0][:, None, None]
         change = into * mode.into + out * mode.out + full * mode.before
@@ -154,19 +156,38 @@ class CostsToGo:
 
 
 def arrivals(step: StepFacts, costs: ModeCosts) -> Ints:
-    """Return (m, k, k, k) costs to go by pages before, dirty pages before and pages in the step.
+    """Return (m, k, k, k) costs to go by pages before, dirty pages before and pages in the step."""
+    kept = _kept(step, costs).transpose(0, 2, 1)
+    result: Ints = np.minimum(costs.change[:, :, None] + kept[:, None], NEVER)
+    return result
+
+
+def _kept(step: StepFacts, costs: ModeCosts) -> Ints:
+    """Return (m, k, k) costs of what follows, by pages in the step and dirty pages before it.
 
     What is dirty has to stay (R5); what is written in the step is dirty after it.
     """
-    count = costs.change.shape[1]
-    pages = np.arange(count)
-    written = np.diagonal(costs.kept, axis1=1, axis2=2)[:, None, None, :]
-    kept = np.where(
-        step.written[:, None, None, None], written, costs.kept.transpose(0, 2, 1)[:, None]
-    )
-    total = costs.change[:, :, None, :] + kept
-    lost = (pages[:, None] > pages)[None, None] & step.live[:, None, None, None]
-    result: Ints = np.where(lost, NEVER, np.minimum(total, NEVER))
+    pages = np.arange(costs.kept.shape[1])
+    written = np.diagonal(costs.kept, axis1=1, axis2=2)[:, :, None]
+    kept = np.where(step.written[:, None, None], written, costs.kept)
+    lost = (pages[:, None] < pages) & step.live[:, None, None]
+    result: Ints = np.where(lost, NEVER, kept)
+    return result
+
+
+def _cheapest(step: StepFacts, costs: ModeCosts) -> Ints:
+    """Return (m, k, k) costs to go by pages before and dirty pages before."""
+    # Pages in the step come first, as sums over whole tables are quicker.
+    change, kept = costs.change.transpose(2, 0, 1), _kept(step, costs).transpose(1, 0, 2)
+    result: Ints = np.minimum((change[..., None] + kept[:, :, None]).min(axis=0), NEVER)
+    return result
+
+
+def _from_state(step: StepFacts, costs: ModeCosts, pages: Ints, dirty: Ints) -> Ints:
+    """Return (m, k) costs to go by pages in the step, from the state of each tensor before it."""
+    tensors = np.arange(len(pages))
+    total = costs.change[tensors, pages] + _kept(step, costs)[tensors, :, dirty]
+    result: Ints = np.minimum(total, NEVER)
     return result
 
 
@@ -190,7 +211,7 @@ def usage(costs: CostsToGo) -> Usage:
         modes, tolls = costs.modes[step], prices.toll[step]
         bases = [each.base - int(toll.sum()) for each, toll in zip(modes, tolls, strict=True)]
         common = int(np.argmin(bases))
-        ahead = [arrivals(of_step, each)[tensors, pages, dirty] for each in modes]
+        ahead = [_from_state(of_step, each, pages, dirty) for each in modes]
         own = np.argmin(
             [each.min(axis=1) + toll for each, toll in zip(ahead, tolls, strict=True)], axis=0
         )

@@ -13,7 +13,7 @@ from spmopt.core.pieces.segments import Segment
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
-NETWORK = "alexnet --batch 4 --spm 1MB --time-limit 4"
+NETWORK = "alexnet --batch 4 --spm 1MB --time-limit 4 --tolerance 0.02"
 FIXED = "instances/mlp.json"
 
 
@@ -24,7 +24,9 @@ def instance() -> Instance:
 
 @pytest.fixture(scope="module")
 def compared(instance: Instance) -> spmopt.ComparisonTable:
-    return spmopt.compare(instance, ["belady", "page"], pieces="all", time_limit=4.0)
+    return spmopt.compare(
+        instance, ["belady", "page"], pieces="all", time_limit=4.0, tolerance=1e-3
+    )
 
 
 def test_the_list_as_given_and_the_best_cover_stand_side_by_side(
@@ -79,7 +81,7 @@ def test_solve_takes_pieces_of_a_network_and_page_of_an_instance(run: Run) -> No
     assert found["value"] <= found["listed"]["value"]
     assert found["cover_bound"] <= found["value"]
     assert run(f"solve {FIXED} --json").record["results"][0]["scheduler"] == "page"
-    ran = run("solve dlrm --batch 1 --spm 1MB --time-limit 4 --json")
+    ran = run("solve dlrm --batch 1 --spm 1MB --time-limit 4 --tolerance 0.02 --json")
     assert ran.record["results"][0]["scheduler"] == "page"
     assert "nothing is computed in pieces: no operation can be cut along the batch or" in ran.err
 
@@ -127,7 +129,7 @@ def test_bad_covers_are_refused_before_the_search(run: Run, tmp_path: Path) -> N
 def test_segments_themselves_are_a_cover(instance: Instance) -> None:
     count = len(instance.operations)
     every = [Segment(begin=0, end=count, pieces=4)]
-    solved = spmopt.solve(instance, "belady", cover=every, time_limit=4.0)
+    solved = spmopt.solve(instance, "belady", cover=every, time_limit=4.0, tolerance=0.02)
     assert solved.result.pieces is not None
     assert solved.instance == solved.result.pieces.instance
     with pytest.raises(InputError, match=r"segments\[0\]: ends at"):

@@ -21,8 +21,10 @@ from tests.banked import banked
 from tests.graph.networks import mlp
 from tests.solving.fakes import exact
 from tests.strategies import random_instance
+from tests.thorough import some
 
 ASKED = Request(objective=REPLAY, time_limit_s=10, threads=1)
+SEEDS = some(range(508, 524))
 OPTIMIZERS = ("page", "whole", "contiguous")
 
 
@@ -41,7 +43,7 @@ def replay_of(instance: Instance, result: Result) -> int:
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_valued_by_the_replay_of_the_verifier(name: str) -> None:
     sooner = proved = 0
-    for seed in range(500, 516):
+    for seed in SEEDS:
         instance = instance_of(seed)
         result = solve(instance, name, ASKED)
         assert exact(result) == replay_of(instance, result)
@@ -54,12 +56,12 @@ def test_valued_by_the_replay_of_the_verifier(name: str) -> None:
         proved += result.status is Status.OPTIMAL
         assert BY_STEPS in result.notes
     assert sooner or name == "whole"
-    assert proved < 16  # set-up and whole cycles are in no bound
+    assert proved < len(SEEDS)  # set-up and whole cycles are in no bound
 
 
 def test_schedule_is_that_of_the_steps_or_a_policy_that_replays_faster() -> None:
     kept = 0
-    for seed in range(500, 516):
+    for seed in SEEDS:
         instance = instance_of(seed)
         by_steps = solve(instance, "page", replace(ASKED, objective=MAKESPAN))
         *policies, page = compare(instance, [*find("page").starts, "page"], ASKED)
@@ -97,7 +99,7 @@ def test_news_are_of_the_replay() -> None:
 
 def test_fluid_bounds_the_replay() -> None:
     """From prices of steps; those that an optimizer has found prove as much or more."""
-    for seed in range(500, 508):
+    for seed in some(range(500, 508)):
         instance = instance_of(seed)
         alone, page = solve(instance, "fluid", ASKED), solve(instance, "page", ASKED)
         assert alone.bound is not None
@@ -121,7 +123,7 @@ def test_pieces_have_the_bound_of_their_cover(
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
     instance = spmopt.lower(mlp(), machine)
     assert isinstance(instance, Instance)
-    *_, result = compare(instance, names, replace(ASKED, time_limit_s=4))
+    *_, result = compare(instance, names, replace(ASKED, time_limit_s=4, tolerance=0.1))
     assert result.pieces is not None
     assert exact(result) == replay_of(result.pieces.instance, result)
     assert (result.cover_bound, result.pieces.certificate) == (None, None)

@@ -16,7 +16,7 @@ CASE = SweepCase(
     machine=load_machine("rtx2080ti"),
     capacities=(1_000_000,),
 )
-SEARCH = SolveOptions(tolerance=1e-3, time_limit_s=5.0)
+SEARCH = SolveOptions(tolerance=1e-2, time_limit_s=5.0)
 
 
 def test_a_row_in_pieces_may_beat_the_bound_of_the_list() -> None:

@@ -1,4 +1,7 @@
-"""A small study: a perceptron of nine operations on machines of a few hundred bytes."""
+"""A small study: a perceptron of nine operations on machines of a few hundred bytes.
+
+Of more pages than are enumerated, which would take a second.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ from spmopt.search.tune import Effort, tune
 from spmopt.sweeps.cases import Network
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
-FIELDS = {"spm": "256B:1024B:384B", "bandwidth": "250MB/s:1750MB/s:750MB/s", "page": "16B"}
+FIELDS = {"spm": "256B:1024B:384B", "bandwidth": "250MB/s:1750MB/s:750MB/s", "page": "8B"}
 SPACE = """
 cost = { spm_mb = 1000.0, gbps = 0.01 }
 [space]
 spm = "256B:1024B:384B"
 bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
-page = "16B"
+page = "8B"
 """
 """The same nine machines as a file."""
 COST = {"spm_mb": 1000.0, "gbps": 0.01}

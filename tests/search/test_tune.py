@@ -107,9 +107,7 @@ def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) 
 
 def test_proofs_by_prices_of_solved_machines(tmp_path: Path) -> None:
     for scheduler in ("page", "bound"):
-        # Of more pages than are enumerated.
-        space = small_space(space={**FIELDS, "page": "8B"})
-        setup = small_setup(space, scheduler=scheduler, tolerance=1e-4)
+        setup = small_setup(scheduler=scheduler, tolerance=1e-4)
         figures = figures_of(setup)
         wanted = exact_front(setup, figures)
         study = search(

@@ -155,7 +155,7 @@ def test_a_missing_row_of_a_halo_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", WAYS[:2])
 def test_the_best_cover_found_has_bands_and_beats_the_list(tmp_path: Path, way: str) -> None:
     instance = unet(tmp_path, way, depth=2)
-    found = solve(instance, "pieces", Request(threads=1, time_limit_s=6, tolerance=0.1))
+    found = solve(instance, "pieces", Request(threads=1, time_limit_s=3, tolerance=0.1))
     assert found.pieces is not None
     assert any(segment.bands > 1 for segment in found.pieces.cover)
     assert audit(found.pieces.instance, found).violations == ()

@@ -58,7 +58,7 @@ def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None
 
     instance = lowered(spmopt.load("resnet18", batch=4), "1MB")
     aim = objective_named(objective, instance.machine)
-    asked = replace(request(time_limit_s=3.0), objective=aim, tolerance=1e-3)
+    asked = replace(request(time_limit_s=3.0), objective=aim, tolerance=1e-2)
     page, pieces = compare(instance, ["page", "pieces"], asked)
     assert pieces.value is not None
     assert page.value is not None
@@ -240,7 +240,7 @@ def test_a_smaller_family_is_no_better_and_its_covers_are_of_it() -> None:
 
 def test_covers_of_attention_are_of_their_family_too() -> None:
     """All of them would take minutes; the first that is near enough the bound will do."""
-    none, *others = of_families(attention(), 0.15)
+    none, *others = of_families(attention(), 0.25)
     assert all(0 < each < none for each in others)
 
 

@@ -16,6 +16,7 @@ from spmopt.verifier import ScheduleArrays, verify
 from spmopt.verifier.rules import rule_r1
 from tests.analysis.small import streamed, training_step
 from tests.strategies import random_instance
+from tests.thorough import share, some
 
 
 def test_capacities_of_a_training_step() -> None:
@@ -44,7 +45,7 @@ def test_most_gaps_need_less_than_the_largest() -> None:
 
 def test_exact_is_the_smallest_scratchpad_of_a_legal_schedule() -> None:
     tried = 0
-    for seed in range(90):
+    for seed in some(range(90)):
         instance = random_instance(seed, max_operations=8, max_tensors=6, max_operands=4)
         for wanted in ((Scope.ADJACENT_LAYER,), (Scope.INTRA_LAYER, Scope.BLOCK), tuple(Scope)):
             analysis = streamed(instance)
@@ -63,7 +64,7 @@ def test_exact_is_the_smallest_scratchpad_of_a_legal_schedule() -> None:
                 assert figures.captured_bytes == figures.reusable_bytes
             assert rule_r1(ScheduleArrays.of(roomy, schedule)) == []
             assert rule_r1(ScheduleArrays.of(_with_spm(instance, need - page), schedule))
-    assert tried > 120
+    assert tried > share(120)
 
 
 def test_largest_of_ranges_is_that_of_a_loop() -> None:

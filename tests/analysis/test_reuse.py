@@ -11,6 +11,7 @@ from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from tests.analysis.small import kept, streamed, training_step
 from tests.strategies import random_instance
+from tests.thorough import some
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_schedule
 
@@ -100,7 +101,7 @@ def test_captured_is_the_least_resident_from_use_to_use() -> None:
 
 
 def test_policies_bring_in_exactly_what_is_not_captured() -> None:
-    for seed in range(150):
+    for seed in some(range(150)):
         instance = random_instance(
             seed, max_operations=12, max_tensors=6, max_modes=2, duplex=seed % 2 == 0
         )

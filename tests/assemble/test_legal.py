@@ -10,12 +10,13 @@ from spmopt.verifier import verify
 from tests.assemble.small import arrays
 from tests.brute_force import optimum
 from tests.strategies import random_instance
+from tests.thorough import some
 from tests.verifier.random_plans import random_case
 
 
 @pytest.mark.parametrize("duplex", [False, True])
 def test_random_plans_with_parts_of_tensors_resident(duplex: bool) -> None:
-    for seed in range(150):
+    for seed in some(range(150)):
         instance, chosen = random_case(
             seed,
             free_order=seed % 3 == 0,

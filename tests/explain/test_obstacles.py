@@ -17,13 +17,14 @@ from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan, Residency, Schedule, Steps, Stores
 from spmopt.verifier import verify
 from tests.explain.naive import Naive
+from tests.thorough import some
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import rich_schedule
 
 CAPACITY, CHANNEL, DEPENDENCY, AVOIDABLE = Obstacle
 
 
-@pytest.mark.parametrize("seed", range(250))
+@pytest.mark.parametrize("seed", some(range(250)))
 def test_every_transfer_by_another_way(seed: int) -> None:
     instance, schedule = rich_schedule(seed, max_operations=8, max_tensors=5)
     found, naive = Explanation.of(instance, schedule), Naive(instance, schedule)

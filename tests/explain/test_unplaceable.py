@@ -15,6 +15,7 @@ from spmopt.core.result import Status
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.formulations.placement.brute_force import draw, least_height
+from tests.thorough import share
 
 
 def buffer(
@@ -152,7 +153,7 @@ def test_without_time_for_it_members_may_be_left_over() -> None:
 
 
 @given(st.integers(0, 100_000), st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=share(120), deadline=None)
 def test_members_do_not_fit_but_all_of_them_less_one_do(seed: int, windows: bool) -> None:
     buffers = draw(seed, windows=windows)
     least = least_height(buffers, 24)

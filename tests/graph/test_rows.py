@@ -41,6 +41,7 @@ from spmopt.verifier.pieces import check_pieces
 from tests.graph.feature_maps import banded, feature_maps
 from tests.graph.networks import attention, mlp
 from tests.graph.test_loops import run
+from tests.thorough import share
 
 MACHINE = load_machine("rtx2080ti", {"spm": "16KB", "page": "64B"})
 Floats = NDArray[np.float32]
@@ -192,7 +193,7 @@ def in_pieces(graph: Graph, found: Listing, instance: Instance) -> dict[int, Flo
 
 
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=share(80), deadline=None)
 @given(st.data())
 def test_bands_compute_what_the_whole_does(data: st.DataObject) -> None:
     """What a band does not read is NaN, what is not written yet too."""
@@ -206,7 +207,7 @@ def test_bands_compute_what_the_whole_does(data: st.DataObject) -> None:
         np.testing.assert_allclose(store[value], expected[value], rtol=1e-4)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=share(80), deadline=None)
 @given(st.data())
 def test_bands_do_the_work_of_the_whole_on_its_bytes(data: st.DataObject) -> None:
     graph = data.draw(feature_maps())

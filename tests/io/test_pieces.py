@@ -28,6 +28,7 @@ from spmopt.io.files import StoredResult, decode_result, encode_result, read_res
 from spmopt.io.pieces import Loop, StoredPieces, decode_pieces, encode_pieces
 from tests.graph.networks import attention, convolution, lstm
 from tests.in_pieces import of_graph, perceptron
+from tests.thorough import share
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=6)
 ATTRIBUTES = st.one_of(
@@ -117,7 +118,7 @@ CERTIFICATES = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(
     graphs(),
     st.lists(SEGMENTS).map(tuple),
@@ -290,7 +291,9 @@ def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=share(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.data())
 def test_any_damage_is_refused_or_read(data: st.DataObject) -> None:

@@ -16,6 +16,7 @@ from spmopt.policies.residency.ranked import keep_by_rank
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.brute_force import optimum
 from tests.policies.owed import plan_of, totals
+from tests.thorough import some
 
 
 def by_bytes(instance: Instance, reserve: int = 0, *, partial: bool = False) -> Plan:
@@ -138,7 +139,7 @@ def random_trace(random: Random) -> Instance:
 
 def test_it_is_nearer_to_the_optimum_than_belady_is() -> None:
     random, over = Random(5), {belady: [0.0, 0.0], belady_size: [0.0, 0.0]}
-    for _ in range(120):
+    for _ in some(range(120)):
         instance = random_trace(random)
         best = optimum(instance, TRAFFIC, residency="whole")
         assert best is not None

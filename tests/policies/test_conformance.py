@@ -14,6 +14,7 @@ from spmopt.policies import belady, belady_size, frequency, lru, static, stream
 from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
 from tests.policies.owed import beats_no_optimum, is_whole, plan_of, random_instances, totals
 from tests.strategies import instances
+from tests.thorough import share
 
 POLICIES: tuple[Scheduler, ...] = (stream, lru, belady, belady_size, frequency, static)
 HIDING = "spmopt.policies.outcome.hide_transfers"
@@ -22,12 +23,12 @@ each_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: pol
 
 @each_policy
 def test_tensors_are_kept_whole(policy: Scheduler) -> None:
-    for instance in random_instances(30):
+    for instance in random_instances(share(30)):
         assert is_whole(instance, plan_of(policy(instance, Request())))
 
 
 @each_policy
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(instance=instances(max_operations=8, max_tensors=6, max_modes=2, duplex=True, setup=True))
 def test_schedules_of_shrinking_instances_are_legal(policy: Scheduler, instance: Instance) -> None:
     totals(instance, plan_of(policy(instance, Request())))
@@ -38,7 +39,7 @@ def test_hiding_is_legal_moves_no_more_and_never_costs_time(
     policy: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faster = 0
-    for instance in random_instances(60):
+    for instance in random_instances(share(60)):
         monkeypatch.setattr(HIDING, lambda machine, steps, plan, granularity: plan)
         plain = totals(instance, plan_of(policy(instance, Request(objective=TRAFFIC))))
         monkeypatch.setattr(HIDING, hide_transfers)
@@ -47,7 +48,7 @@ def test_hiding_is_legal_moves_no_more_and_never_costs_time(
         assert hidden.traffic_bytes <= plain.traffic_bytes
         faster += hidden.makespan_cycles < plain.makespan_cycles
     # What is chosen once for the whole run is loaded once: little is left to hide.
-    assert faster > (15 if policy is static else 20)
+    assert faster > share(15 if policy is static else 20)
 
 
 @each_policy
@@ -55,13 +56,13 @@ def test_every_spread_plan_is_legal_even_where_it_is_not_taken(
     policy: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HIDING, spread_transfers)
-    for instance in random_instances(60):
+    for instance in random_instances(share(60)):
         totals(instance, plan_of(policy(instance, Request())))
 
 
 @each_policy
 def test_the_reserve_never_costs_the_objective(policy: Scheduler) -> None:
-    for instance in random_instances(30):
+    for instance in random_instances(share(30)):
         for objective in (MAKESPAN, energy_objective(instance.machine)):
             free = plan_of(policy(instance, Request(objective=objective)))
             stopped = plan_of(policy(instance, Request(objective=objective, stop=lambda: True)))
@@ -71,12 +72,12 @@ def test_the_reserve_never_costs_the_objective(policy: Scheduler) -> None:
 
 @each_policy
 def test_no_policy_beats_the_optimum(policy: Scheduler) -> None:
-    beats_no_optimum(policy, 40)
+    beats_no_optimum(policy, share(40))
 
 
 @each_policy
 def test_step_times_are_the_verifiers(policy: Scheduler) -> None:
-    for instance in random_instances(30):
+    for instance in random_instances(share(30)):
         plan = plan_of(policy(instance, Request()))
         steps = timeline(instance, plan.steps)
         mine = step_cycles(instance.machine, steps, derive_commands(steps, plan))

@@ -16,6 +16,7 @@ from spmopt.schedulers.registry import find
 from spmopt.verifier import bound
 from tests.assemble.small import Op, data, problem
 from tests.policies.owed import plan_of, totals
+from tests.thorough import share
 
 TEXTBOOK = "70120304230321201701"
 """Reference string of operating-system textbooks; 3 frames: LRU faults 12 times, MIN 9."""
@@ -59,7 +60,7 @@ def lru_reads(trace: str, frames: int, *, drop_dead: bool) -> int:
 
 
 @given(st.text("abcdef", min_size=1, max_size=12), st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 def test_belady_is_optimal_and_lru_is_lru(trace: str, frames: int) -> None:
     least = fewest_reads(trace, frames)
     assert traffic(belady, trace, frames) == least
@@ -92,7 +93,7 @@ def fluid_bound(trace: str, frames: int) -> Fraction:
 
 
 @given(st.text("abcdefg", min_size=1, max_size=24), st.integers(1, 5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25), deadline=None)
 def test_belady_reaches_the_bound_of_the_fluid_relaxation(trace: str, frames: int) -> None:
     # Exactly so, but for prices rounded to 2**-40.
     least = ceil(fluid_bound(trace, frames) - Fraction(1, 1000))

@@ -27,6 +27,7 @@ from spmopt.reporting.comparison import compare_view, verdict
 from spmopt.solving import compare
 from tests.brute_force import optimum
 from tests.strategies import random_instance
+from tests.thorough import some
 
 SHARE: Any = 0.3
 MIXED = Objective(
@@ -50,7 +51,7 @@ def test_every_formulation_minimizes_any_weights(objective: Objective) -> None:
     names = ("whole", "whole@pulp:highs", "page", "fluid")
     request = Request(objective=objective, threads=1, time_limit_s=20.0, tolerance=1e-9)
     soon = replace(request, time_limit_s=0.1)  # it repairs to the end of its time
-    for seed in range(12):
+    for seed in some(range(12)):
         instance = small(seed)
         best = {kind: optimum(instance, objective, residency=kind) for kind in ("whole", "page")}
         results = dict(zip(names, compare(instance, names, request), strict=True))

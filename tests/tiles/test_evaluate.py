@@ -25,6 +25,7 @@ from spmopt.tiles.partition import Partition, on_cores, partitioned
 from spmopt.tiles.passes import backward
 from spmopt.tiles.tiling import evaluate
 from tests.policies.owed import plan_of, totals
+from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.maps import CONVOLUTIONS
 
@@ -59,7 +60,7 @@ def verified(instance: Instance, reuse: str) -> Totals:
     return totals(instance, plan_of(policy(instance, Request())))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(
     cells=GRIDS | CONVOLUTIONS,
     order=ANY_ORDER,

@@ -15,6 +15,7 @@ from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import Partition, on_cores, parse_partition, partitioned
 from spmopt.tiles.program import IDLE
+from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.execution import Case
 from tests.tiles.test_partition import ANY_PARTITION
@@ -54,7 +55,7 @@ def test_more_pieces_than_cores_and_dw_alone() -> None:
         case.check(schedule)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=share(20), deadline=None)
 @given(
     cells=st.builds(grid, st.tuples(*[st.integers(1, 7)] * 3), st.tuples(*[st.integers(2, 4)] * 3)),
     cut=ANY_PARTITION,

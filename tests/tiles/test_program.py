@@ -20,6 +20,7 @@ from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores
 from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order
 from spmopt.tiles.program import AXES, IDLE, INPUTS, RESULTS, PassProgram
+from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, ANY_WALK, grid, machine
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
@@ -162,7 +163,7 @@ def require_same(found: Timeline, instance: Instance) -> None:
         assert np.array_equal(ours, theirs), field.name
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(
     cells=GRIDS,
     order=ANY_ORDER,

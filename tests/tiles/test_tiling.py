@@ -21,6 +21,7 @@ from spmopt.tiles.partition import Partition, partitioned
 from spmopt.tiles.passes import backward
 from spmopt.tiles.tiling import HalfSpm, TileChoice, axis_sizes, choose_tile, evaluate, tile_space
 from spmopt.tiles.window import Window
+from tests.thorough import some
 from tests.tiles.cases import machine
 from tests.tiles.maps import convolution
 
@@ -63,7 +64,7 @@ def test_exact_where_all_sizes_are_candidates(seed: int) -> None:
 def test_close_where_they_are_not() -> None:
     # Over 136 drawn like these: 92 % exact, mean 0.2 %, worst 8.7 %; by search 0.3 and 11.4 %.
     lost, searched = [], []
-    for seed in range(12):
+    for seed in some(range(12)):
         layer, spm, name = drawn(seed, 7)
         best, _ = best_of_all(layer, spm, name)
         thorough = choose_tile(layer, spm, order=ORDERS[name].through, thorough=True)
@@ -71,7 +72,7 @@ def test_close_where_they_are_not() -> None:
         assert best <= value(thorough)[0] <= value(choice)[0]
         lost.append(value(thorough)[0] / best - 1)
         searched.append(value(choice)[0] / best - 1)
-    assert sum(loss == 0 for loss in lost) >= 11
+    assert sum(loss == 0 for loss in lost) >= len(lost) - 1
     assert max(lost) < 0.09
     assert max(searched) < 0.12
 

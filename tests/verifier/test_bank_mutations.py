@@ -18,6 +18,7 @@ from spmopt.core.machine import Bank
 from spmopt.core.schedule import Moves, Schedule
 from spmopt.verifier import verify
 from tests.formulations.banks.cases import campaign_case
+from tests.thorough import some
 from tests.verifier.random_banks import random_banked
 from tests.verifier.small_bank_checker import checked
 
@@ -44,7 +45,7 @@ def agree(instance: Instance, schedule: Schedule) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", some(range(150)))
 def test_random_schedules_are_legal_and_cost_the_same(seed: int) -> None:
     instance, _ = campaign_case(seed)
     assert agree(instance, random_banked(instance, np.random.default_rng(seed)))

@@ -33,6 +33,7 @@ from spmopt.solving import compare
 from spmopt.verifier import bound, require_legal
 from tests.instances.golden import instance as golden
 from tests.strategies import random_instance
+from tests.thorough import share
 
 
 def ranges(found: Schedule) -> None:
@@ -64,7 +65,7 @@ def scheduled(
 
 
 @given(st.integers(0, 100_000), st.sampled_from([MAKESPAN, TRAFFIC]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25), deadline=None)
 def test_random_instances(seed: int, objective: Objective) -> None:
     instance = random_instance(seed)
     try:

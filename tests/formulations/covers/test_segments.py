@@ -101,7 +101,7 @@ def test_no_cover_costs_less_than_the_values_of_its_segments() -> None:
 
 def test_no_cover_is_below_the_bound_over_all() -> None:
     compared = 0
-    for seed in range(200, 225):
+    for seed in some(range(200, 225)):
         listed = random_listing(seed, most=3)
         objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
         figures = Listed(listed, objective)
@@ -115,7 +115,7 @@ def test_no_cover_is_below_the_bound_over_all() -> None:
         early = SegmentArcs(figures, float(figures.capacity)).cheapest(lambda: True)
         assert early.value <= found.value * (1 + 1e-9) + 1e-15, seed
         compared += 1
-    assert compared > 15
+    assert compared > share(15)
 
 
 def segments(listed: Listing) -> list[Segment]:
@@ -137,7 +137,7 @@ def segments(listed: Listing) -> list[Segment]:
 
 def test_cheap_values_are_of_all_segments_and_never_above_programs() -> None:
     compared = 0
-    for seed in range(60):
+    for seed in some(range(60)):
         listed = random_listing(seed)
         figures = Listed(listed, objective_named(OBJECTIVES[seed % 3], listed.machine))
         arcs = SegmentArcs(figures, float(figures.capacity))
@@ -149,13 +149,13 @@ def test_cheap_values_are_of_all_segments_and_never_above_programs() -> None:
             cheap = float(arcs.value[segment.end, way, segment.begin])
             assert cheap <= value * (1 + 1e-6) + 1e-15, (seed, segment)
             compared += cheap > 0.5 * value > 0
-    assert compared > 100
+    assert compared > share(100)
 
 
 def test_prices_prove_the_values_in_exact_integers() -> None:
     """Of each segment, and over all covers; any other prices prove no more."""
     random = np.random.default_rng(1)
-    for seed in range(30):
+    for seed in some(range(30)):
         listed = random_listing(seed, most=3)
         objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
         figures, live = Listed(listed, objective), Liveness(listed)
@@ -170,7 +170,7 @@ def test_prices_prove_the_values_in_exact_integers() -> None:
 
 def test_the_bound_over_all_covers_is_recomputed_exactly() -> None:
     compared = 0
-    for seed in range(200, 240):
+    for seed in some(range(200, 240)):
         listed = random_listing(seed, most=3)
         objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
         figures = Listed(listed, objective)
@@ -184,7 +184,7 @@ def test_the_bound_over_all_covers_is_recomputed_exactly() -> None:
         nothing = CoverCertificate(family=figures.family, objective=objective, bits=60, prices={})
         assert cover_bound(listed, nothing) <= exact
         compared += 1
-    assert compared > 20
+    assert compared > share(20)
 
 
 def bound_of(listed: Listing, objective: Objective, family: Family) -> float:
@@ -199,7 +199,7 @@ def bound_of(listed: Listing, objective: Objective, family: Family) -> float:
 
 def test_the_bound_of_a_family_holds_for_its_covers_and_falls_as_it_grows() -> None:
     compared = 0
-    for seed in range(300, 318):
+    for seed in some(range(300, 318)):
         listed = random_listing(seed, most=3)
         objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
         values = {cover: relaxed(listed, cover, objective) for cover in covers(listed)}
@@ -214,7 +214,7 @@ def test_the_bound_of_a_family_holds_for_its_covers_and_falls_as_it_grows() -> N
         least = dict(zip(FAMILIES, bounds, strict=True))
         assert least["none"] >= least["fuse"] * (1 - 1e-9) >= least["all"] * (1 - 2e-9), seed
         assert least["none"] >= least["batch"] * (1 - 1e-9) >= least["all"] * (1 - 2e-9), seed
-    assert compared > 40
+    assert compared > share(40)
 
 
 def test_bounds_of_smaller_families_are_higher_where_fusing_pays() -> None:

@@ -27,6 +27,7 @@ from tests.formulations.flow.cases import OBJECTIVES, pinned_instances, random_p
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.small import small_optimum
 from tests.strategies import instances
+from tests.thorough import share
 from tests.tiles.cases import grid, machine
 from tests.tiny import Op, tiny
 
@@ -63,7 +64,7 @@ def plain(instance: Instance, objective: Objective = TRAFFIC, *, pages: bool = F
     return value
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=share(120), deadline=None)
 @given(pinned_instances(3, **SMALL), st.sampled_from(OBJECTIVES))
 def test_it_is_the_optimum(instance: Instance, objective: Objective) -> None:
     assume(applies(instance, objective))
@@ -71,7 +72,7 @@ def test_it_is_the_optimum(instance: Instance, objective: Objective) -> None:
     assert least <= value == small_optimum(instance, objective).value
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=share(120), deadline=None)
 @given(pinned_instances(5, aligned=True, **LARGER))
 def test_full_pages_leave_no_gap(instance: Instance) -> None:
     assume(applies(instance))

@@ -21,12 +21,13 @@ from spmopt.tiles.order import ORDERS
 from spmopt.tiles.passes import backward
 from spmopt.verifier import bound, require_legal
 from tests.formulations.flow.cases import pinned_instances
+from tests.thorough import share
 from tests.tiles.cases import grid, machine
 
 FEATURES = {"max_operations": 9, "max_tensors": 6, "setup": True}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(pinned_instances(5, **FEATURES), st.sampled_from(["time", "energy"]))
 def test_its_plans_are_legal(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)

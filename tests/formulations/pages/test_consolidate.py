@@ -12,6 +12,7 @@ from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, listed_timeline
 from tests.strategies import random_instance
+from tests.thorough import some
 
 
 def _random_transfers(intervals: RankedIntervals, seed: int) -> tuple[PathColumns, Floats]:
@@ -43,7 +44,7 @@ def _summed(
     return total
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some(range(40)))
 def test_steps_and_gaps_move_the_same_bytes(seed: int) -> None:
     line = listed_timeline(random_instance(seed, max_operations=14, max_tensors=9))
     intervals = RankedIntervals(line)

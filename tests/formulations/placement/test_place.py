@@ -20,6 +20,7 @@ from spmopt.core.placement import Buffer, Placement, require_placement
 from spmopt.core.result import Status
 from spmopt.io.minimalloc import read_buffers
 from tests.formulations.placement.brute_force import draw, least_height
+from tests.thorough import share
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = 1048576
@@ -49,7 +50,7 @@ def rectangle(name: str, lower: int, upper: int, size: int, fixed: int | None = 
 
 
 @given(st.integers(0, 100_000))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 def test_least_height_is_that_of_brute_force(seed: int) -> None:
     buffers = draw(seed)
     expected = least_height(buffers, CAPACITY)

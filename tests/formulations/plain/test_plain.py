@@ -18,6 +18,7 @@ from tests.formulations.plain.cells import plain_cells
 from tests.formulations.plain.model import SETTINGS, plain_model, solve_plain
 from tests.formulations.small import small_optimum
 from tests.strategies import instances, random_instance
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 READ = Op(reads="x", cycles=5)
@@ -187,7 +188,7 @@ def test_more_memory_and_bandwidth_are_never_worse() -> None:
             assert gain >= -1e-7, seed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(instances(**SMALL, max_modes=2, setup=True), st.sampled_from(OBJECTIVES))
 def test_fluid_bounds_page_bounds_whole(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)
@@ -196,7 +197,7 @@ def test_fluid_bounds_page_bounds_whole(instance: Instance, name: str) -> None:
     assert page <= whole
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(instances(**SMALL, whole_cycles=True), st.sampled_from(OBJECTIVES))
 def test_whole_pages_are_the_brute_force_optimum(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)

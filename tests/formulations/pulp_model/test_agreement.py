@@ -11,6 +11,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective, objective
 from tests.formulations.pulp_model.models import first, second
 from tests.instances import golden
 from tests.strategies import instances
+from tests.thorough import share
 
 INDEX = golden.read_index()
 # Their programs take seconds to minutes; formulations/README.md says what was measured.
@@ -48,7 +49,7 @@ def test_every_golden_instance_is_compared() -> None:
     assert len(CASES) == len(objectives) - len(LONG) >= 40
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(instances(max_operations=6, max_tensors=4, duplex=True, setup=True, max_modes=2))
 def test_same_optimum_on_random_instances(instance: Instance) -> None:
     # The first model lets a piece come back before it left.

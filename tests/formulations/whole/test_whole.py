@@ -28,6 +28,7 @@ from tests.formulations.whole.cases import (
     verified_value,
 )
 from tests.strategies import instances, random_instance
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 READ = Op(reads="x")
@@ -107,7 +108,7 @@ def test_infeasible_names_the_bytes() -> None:
         solved(instance, TRAFFIC)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(instances(**SMALL), st.booleans())
 def test_optimum_equals_brute_force(instance: Instance, energy: bool) -> None:
     objective = byte_energy(instance) if energy else TRAFFIC

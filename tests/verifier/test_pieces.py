@@ -511,9 +511,9 @@ def test_many_bands_are_checked_in_little_time() -> None:
 
 
 def test_many_operations_are_checked_in_little_time() -> None:
-    found = listed(training_graph(zoo.network("resnet50", batch=64)))
-    maps = maps_of(found, found.uniform(64))
-    assert len(maps.pieces) > 15_000
+    found = listed(training_graph(zoo.network("resnet50", batch=32)))
+    maps = maps_of(found, found.uniform(32))
+    assert len(maps.pieces) > 7_500
     began = process_time()
     assert check_pieces(maps) == ()
-    assert process_time() - began < 10  # 0.5 s on an idle machine
+    assert process_time() - began < 5  # 0.25 s on an idle machine

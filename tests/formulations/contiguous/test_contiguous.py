@@ -197,7 +197,7 @@ def test_taking_again_gives_back_first() -> None:
 
 @pytest.mark.parametrize("name", ["mlp", "attention", "residual"])
 def test_no_worse_than_policies_that_fit_as_they_are(name: str) -> None:
-    belady, contiguous = compare(golden(name), ["belady", "contiguous"], Request(time_limit_s=20.0))
+    belady, contiguous = compare(golden(name), ["belady", "contiguous"], Request(tolerance=1e-2))
     assert belady.value is not None
     assert contiguous.value is not None
     assert contiguous.value <= belady.value

@@ -9,6 +9,7 @@ import pytest
 
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import SCHEDULERS, Kind, find
+from spmopt.testing import policies
 from spmopt.testing.policies import (
     CHECKS,
     check_bound,
@@ -17,6 +18,7 @@ from spmopt.testing.policies import (
     random_instances,
 )
 from tests.policies.owed import beats_no_optimum, plan_of
+from tests.thorough import share
 
 NAMES = [
     name
@@ -39,11 +41,14 @@ each_variant = pytest.mark.parametrize("name", [name for name in NAMES if name n
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @each_variant
-def test_conformance(name: str, check: Callable[[str], None]) -> None:
+def test_conformance(
+    name: str, check: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     if ":" in name and check in (check_objectives, check_optimum):
         return  # options change neither; the optimum of their class is below
     if name not in ("belady", "tsai") and check is check_bound:
         return  # one in the listed order, one in another
+    monkeypatch.setattr(policies, "random_instances", lambda count: random_instances(share(count)))
     check(name)
 
 
@@ -69,4 +74,4 @@ def test_the_first_choice_is_the_default(name: str) -> None:
 @each_variant
 def test_no_schedule_beats_the_optimum_of_its_order(name: str) -> None:
     entry = find(name)
-    beats_no_optimum(entry.load(), 12, entry.granularity)
+    beats_no_optimum(entry.load(), share(12), entry.granularity)

@@ -154,15 +154,17 @@ def test_sums_of_the_tables_are_the_totals(show: Show, downloads: Path) -> None:
 
 
 _HEADS = """
-return [...document.querySelectorAll("thead th")]
-  .map((head) => head.querySelector("button") || head);
-"""
-_SAY = """
-const [head, event] = arguments;
-head.dispatchEvent(new PointerEvent(event, {clientX: 300, clientY: 300}));
 const tip = document.getElementById("tip");
-return tip.hidden ? [] : [...tip.children].map((line) => line.textContent);
+const say = (head, event) => {
+  head.dispatchEvent(new PointerEvent(event, {clientX: 300, clientY: 300}));
+  return tip.hidden ? [] : [...tip.children].map((line) => line.textContent);
+};
+return [...document.querySelectorAll("thead th")]
+  .map((head) => head.querySelector("button") || head)
+  .map((head) => [head.textContent, head.getAttribute("aria-description"),
+    say(head, "pointerenter"), say(head, "pointerleave")]);
 """
+"""Title and description of each head, and what is said when a pointer enters and leaves it."""
 
 
 @pytest.mark.parametrize(
@@ -177,12 +179,10 @@ def test_every_head_has_its_words(show: Show, name: str, least: int) -> None:
     for radio in choices:
         if radio is not None:
             screen.run("arguments[0].click()", radio)
-        for head in screen.run(_HEADS):
-            title, words = screen.run(_SAY, head, "pointerenter")
-            assert title == head.get_attribute("textContent")
-            assert head.get_attribute("aria-description") == words
+        for title, words, entered, left in screen.run(_HEADS):
+            assert entered == [title, words]
             assert len(words) > len(title) / 2
-            assert screen.run(_SAY, head, "pointerleave") == []
+            assert left == []
             seen += 1
     assert seen >= least
 

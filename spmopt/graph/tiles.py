@@ -30,6 +30,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 
 from spmopt.core.machine import Machine
@@ -111,7 +112,7 @@ def least_traffic(
     if fitting:
         _, _, buffers, kept = min(fitting)
         return Tiling(operands=dict.fromkeys(roles[kept], STATIONARY), scratch_bytes=buffers)
-    _, buffers, _, passes = product.tiles(budget - others)
+    _, buffers, _, passes = _best_tiles(product, budget - others)
     operands: dict[int, Operand] = {}
     for role, count in zip(roles, passes, strict=True):
         for tensor in role:
@@ -204,6 +205,12 @@ class _Product:
         moved = (a, b, 2 * c if self.added else 2 * c - 1)
         traffic = sum(times * size for times, size in zip(moved, self.whole, strict=True))
         return traffic, self.buffers(tile), _BEFORE.index(kept), (a, b, c)
+
+
+@lru_cache(4096)
+def _best_tiles(product: _Product, room: int) -> _Found:
+    """Return :meth:`_Product.tiles`; many operations of a network have the same sizes."""
+    return product.tiles(room)
 
 
 def _sizes(length: int) -> Iterator[int]:

@@ -45,10 +45,12 @@ class ReuseIntervals:
         In the interval, the SPM may hold bytes that DRAM does not.
     final : (a,) bool
         Leaves contents that were written and must be in DRAM at the end.
+    early : (a,) bool
+        What is written blindly is held in the step before, too.
     """
 
-    def __init__(self, line: Timeline, order: Ints) -> None:
-        """Arrange the accesses of a timeline in ``order`` (a,)."""
+    def __init__(self, line: Timeline, order: Ints, early: Bools | None = None) -> None:
+        """Arrange the accesses of a timeline in ``order`` (a,); ``early`` (a,) is as they come."""
         self.position = position = np.append(np.empty_like(order), -1)
         position[order] = np.arange(order.size)
         self.line, self.steps, self.access = line, line.steps, order
@@ -65,6 +67,7 @@ class ReuseIntervals:
         self.live: Bools = needed & (self.kind != Access.WRITE)
         self.from_dram = first & in_dram
         self.dirty = self.live & ~first & (self.version[self.previous] >= 0)
+        self.early: Bools = np.zeros(order.size, bool) if early is None else early[order]
         self.final = (self.next < 0) & line.keep[self.tensor] & (self.version >= 0)
 
     @cached_property

@@ -33,7 +33,7 @@ from formulations.residency.program.paths import path_use
 from formulations.residency.subgradient import HOLD_SCALE, POLISH, Ascent
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
-from spmopt.core.instants import END, PARTS, START, by_instants
+from spmopt.core.instants import END, PARTS, START, by_instants, held_early
 from spmopt.core.objective import Objective
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
@@ -67,7 +67,7 @@ class _Search:
         line = relaxed_timeline(instance)
         self.coefficients = CostCoefficients(instance, line, objective)
         self._by_steps = RankedIntervals(line)
-        self._intervals = RankedIntervals(by_instants(line))
+        self._intervals = RankedIntervals(by_instants(line), early=held_early(line))
         self._steps, self._bound = line.steps, -np.inf
         self._at_instants = copy(self.coefficients)
         room = self.coefficients.capacity_bytes

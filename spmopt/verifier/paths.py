@@ -17,7 +17,7 @@ from operator import mul
 
 import numpy as np
 
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.verifier.price_check import INFINITE, CheckedPrices
 
@@ -26,14 +26,22 @@ _BLOCK = 1 << 13
 """Accesses whose tables fit the processor's cache."""
 
 
-def all_paths(line: Timeline, prices: CheckedPrices, absent: Collection[tuple[int, int]]) -> int:
+def all_paths(
+    line: Timeline,
+    prices: CheckedPrices,
+    absent: Collection[tuple[int, int]],
+    early: Bools | None = None,
+) -> int:
     """Return ``sum_t s_t DP_t``.
 
-    ``absent``: steps, each with a tensor that it uses and that is not resident then.
+    ``absent``: steps, each with a tensor that it uses and that is not resident then; ``early``
+    (a,): accesses whose resident bytes were held in the step before, too.
     """
     order = np.argsort(line.tensor, kind="stable")
     gap = _stretches(line, prices)
     stay = stay_prices(line, prices, absent)
+    if early is not None:
+        stay[early] += prices.hold[line.step[early] - 1]
     final = final_store(prices)
     total = 0
     for first, last in _blocks(line.tensor[order]):

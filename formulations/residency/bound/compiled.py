@@ -290,6 +290,7 @@ def _flags(intervals: RankedIntervals) -> NDArray[np.uint16]:
         intervals.final,
         intervals.dirty,
         intervals.absent,
+        intervals.early,
     )
     result: NDArray[np.uint16] = sum(
         (bit.astype(np.uint16) << place for place, bit in enumerate(bits)),

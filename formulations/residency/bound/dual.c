@@ -20,7 +20,7 @@
 EXPORT const char *source(void) { return TEXT_OF(SOURCE); }
 
 enum { READ = 1, WRITE = 2, FIXED = 4, DEAD = 8, LIVE = 16, FROM_DRAM = 32, FINAL = 64,
-       DIRTY = 128, ABSENT = 256 };
+       DIRTY = 128, ABSENT = 256, EARLY = 512 };
 enum { IN_SPM_ONLY = 0, IN_BOTH = 1, IN_DRAM = 2, BY_DRAM = 4 };
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS };
 
@@ -163,7 +163,9 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
     } else
         arc.hold = arc.load = arc.drop = arc.clean = INFINITY;
     double loaded = prices->loaded[step], stored = prices->stored[step];
-    arc.keep_here = flags & ABSENT ? INFINITY : prices->held[step];
+    double held = prices->held[step];
+    if (flags & EARLY) held += prices->held[step - 1];
+    arc.keep_here = flags & ABSENT ? INFINITY : held;
     arc.load_here = flags & FIXED ? prices->loaded_fixed : loaded;
     arc.clean_here = (flags & FIXED) && !(flags & READ) ? prices->stored_fixed : stored;
     arc.stream = flags & FIXED ? INFINITY : stream_price(flags, all->passes[k], loaded, stored);
@@ -254,6 +256,11 @@ typedef struct {
     double *held, *into, *out; /* (steps + 2,) changes of what is held; (steps + 1,) bytes moved */
 } Use;
 
+/* Steps, up to its own, in which an access holds what it writes blindly. */
+static inline int32_t written_in(int flags) {
+    return flags & WRITE ? (flags & EARLY ? 2 : 1) : 0;
+}
+
 static inline void hold(Use *use, int32_t begin, int32_t end, double size) {
     use->held[begin] += size;
     use->held[end] -= size;
@@ -289,7 +296,7 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
             int32_t step = all->step[k], begin = all->begin[k], none = (int32_t)all->steps;
             double size = all->size[k], passes = all->passes[k];
             /* Dirty bytes that a blind write leaves count from the writing step on. */
-            int32_t dirty_begin = begin - (rank && all->flags[k - back] & WRITE ? 1 : 0);
+            int32_t dirty_begin = begin - (rank ? written_in(all->flags[k - back]) : 0);
             int via = before >= BY_DRAM, origin = before & 3;
             if (after == IN_DRAM && arrived < BY_DRAM && !(flags & FIXED) &&
                 (came || !(flags & DEAD))) {
@@ -300,7 +307,7 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
                 use->into[step] += size;
             }
             if (!read && !(flags & DEAD) && after == IN_BOTH) {
-                if (!came) hold(use, step, step + 1, size);
+                if (!came) hold(use, step + 1 - written_in(flags), step + 1, size);
                 use->out[step] += size;
             }
             int32_t load_at = none, drop_at = none, clean_at = none;
@@ -325,7 +332,7 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
             }
             if (flags & FINAL && after == IN_SPM_ONLY) {
                 int32_t at = cheapest_at(prices, DROP, step + 1, none, none);
-                hold(use, step + 1 - (came ? 0 : 1), at + 1, size);
+                hold(use, step + 1 - written_in(flags), at + 1, size);
                 use->out[at] += size;
             }
             choice->load_at[k] = load_at;

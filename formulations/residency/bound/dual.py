@@ -138,7 +138,9 @@ def priced_arcs(
     fixed, written = intervals.stationary, ~intervals.read
     loaded, stored = prices.loaded[step], prices.stored[step]
     hold = upto[step] - upto[np.minimum(intervals.begin, step)]
-    keep_here = np.where(intervals.absent, INFINITE, prices.held[step])
+    here = prices.held[step]
+    here = np.where(intervals.early, here + prices.held[step - 1], here)
+    keep_here = np.where(intervals.absent, INFINITE, here)
     if charges is not None:
         hold, keep_here = hold + charges.hold, keep_here + charges.here
     load_at, drop_at = prices.loads.argmin(inner), prices.drops.argmin(inner)

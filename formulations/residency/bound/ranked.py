@@ -31,15 +31,22 @@ class RankedIntervals(ReuseIntervals):
         That may evaluate a dual over them.
     """
 
-    def __init__(self, line: Timeline, absent: Bools | None = None, *, threads: int = 1) -> None:
-        """Arrange the accesses of a timeline; ``absent`` (a,) is in its order, None for nowhere."""
+    def __init__(
+        self,
+        line: Timeline,
+        absent: Bools | None = None,
+        *,
+        early: Bools | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Arrange the accesses of a timeline; ``absent``, ``early`` (a,) in its order, or nowhere."""
         self.threads = threads
         count = np.bincount(line.tensor, minlength=line.size_bytes.size)
         by_tensor = np.argsort(line.tensor, kind="stable")
         starts = np.cumsum(count) - count
         rank = np.empty(by_tensor.size, np.int64)
         rank[by_tensor] = np.arange(by_tensor.size) - starts[line.tensor[by_tensor]]
-        super().__init__(line, np.lexsort((line.tensor, -count[line.tensor], rank)))
+        super().__init__(line, np.lexsort((line.tensor, -count[line.tensor], rank)), early)
         everywhere = np.zeros(by_tensor.size, bool) if absent is None else absent
         self.absent: Bools = everywhere[self.access]
         self.slices = tuple(pairwise([0, *np.cumsum(np.bincount(rank)).tolist()]))

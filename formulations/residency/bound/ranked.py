@@ -39,7 +39,7 @@ class RankedIntervals(ReuseIntervals):
         early: Bools | None = None,
         threads: int = 1,
     ) -> None:
-        """Arrange the accesses of a timeline; ``absent``, ``early`` (a,) in its order, or nowhere."""
+        """Arrange accesses of a timeline; ``absent``, ``early`` (a,) in its order, or nowhere."""
         self.threads = threads
         count = np.bincount(line.tensor, minlength=line.size_bytes.size)
         by_tensor = np.argsort(line.tensor, kind="stable")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ortools.sat.python import cp_model
 
-from formulations.windows.versions import versions
+from formulations.step_windows.versions import versions
 from spmopt.core.window import StepWindow, WindowOperand
 
 Literal: TypeAlias = cp_model.BoolVarT
@@ -189,6 +189,7 @@ class WindowProgram:
         if not times:
             return 0, self.false
         missing = self.some(record.pages - held, record.pages)
+        self.when(record.pages - held >= 1, missing)  # or its last page would take time off
         once = page * (record.pages - held) - last * missing
         if len(times) == 1 and times[0][0].index == self.true.index:
             return times[0][1] * once, missing

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from formulations.windows.program import Literal, Number, WindowProgram
+from formulations.step_windows.program import Literal, Number, WindowProgram
 
 
 class _Turn(IntEnum):
@@ -52,6 +52,7 @@ class Replay:
         # By tensor: when its loads have arrived, and its bytes left for DRAM.
         self._arrived: list[Number] = [unit * each.arrived for each in window.tensors]
         self._left: list[Number] = [unit * each.left for each in window.tensors]
+        self._leaving: list[tuple[Literal, Number]] = []
 
     def end(self) -> Number:
         """Return the time at which all has ended."""
@@ -68,7 +69,9 @@ class Replay:
         for literal, operation, mode in program.options(step):
             cycles = program.window.operations[operation][mode].cycles
             program.when(end >= start + program.unit * cycles, literal)
-        leaving = self._trailing(step, start)
+        for literal, when in self._leaving:
+            program.when(start >= when, literal)
+        self._leaving = self._trailing(step, start)
         for tensor in range(len(program.window.tensors)):
             for literal, operand in program.uses(step, tensor):
                 if operand.reads:
@@ -76,7 +79,7 @@ class Replay:
         moves = [each for each in self._moves(step) if each.present.index != program.false.index]
         later = list[tuple[list[Number], int, Number]]()
         for move in sorted(moves, key=lambda move: (move.turn, move.tensor)):
-            finish = self._queued(move, start, end, leaving)
+            finish = self._queued(move, start, end)
             early = not move.outward and move.own.index != program.true.index
             if move.turn != _Turn.STREAM and (move.outward or early):
                 known = self._left if move.outward else self._arrived
@@ -91,9 +94,7 @@ class Replay:
         self._program.when(found >= finish, move.present)
         return found
 
-    def _queued(
-        self, move: _Move, start: Number, end: Number, leaving: list[tuple[Literal, int]]
-    ) -> Number:
+    def _queued(self, move: _Move, start: Number, end: Number) -> Number:
         """Put a command behind those before it on its channel; return when it ends."""
         program, finish = self._program, self._program.time()
         channel = int(move.outward) if len(self._free) > 1 else 0
@@ -113,30 +114,31 @@ class Replay:
             after(end, move.fixed)
         else:
             after(self._ended)
-            for trailing, tensor in leaving:
-                after(self._left[tensor], trailing)
             program.when(start >= finish, present, move.fixed)
             program.when(end >= finish, present, move.own)
-        if len(self._free) > 1 and not move.outward:
+        if len(self._free) > 1 and not move.outward:  # else the queue keeps that order
             after(self._left[move.tensor])
+            for dropped, when in self._leaving if move.turn != _Turn.STREAM else ():
+                after(when, dropped)
         return finish
 
-    def _trailing(self, step: int, start: Number) -> list[tuple[Literal, int]]:
-        """Stores that run on when the operation starts, into whose pages it loads.
+    def _trailing(self, step: int, start: Number) -> list[tuple[Literal, Number]]:
+        """Let stores run on when the operation starts, of as many pages as it does not overwrite.
 
-        Return a literal of each, with its tensor: their pages are on chip still. So what the
-        operation overwrites must fit beside them, and what fills them waits.
+        Return what leaves: a literal, and when its stores are done. No load fills its pages sooner,
+        and the operation after this one waits for them.
         """
-        program, found, busy = self._program, list[tuple[Literal, int]](), list[Number]()
+        program, found, busy = self._program, list[tuple[Literal, Number]](), list[Number]()
         for tensor, record in enumerate(program.window.tensors):
             gone = program.held[tensor][step - 1] - program.held[tensor][step]
             left = self._left[tensor]
             if (isinstance(gone, int) and gone <= 0) or (isinstance(left, int) and left <= 0):
                 continue
             trailing, pages = program.cp.new_bool_var(""), program.integer(record.pages)
+            dropped = program.some(gone, record.pages)
             program.when(pages >= gone, trailing)
-            program.when(start >= left, ~trailing, program.some(gone, record.pages))
-            found.append((trailing, tensor))
+            program.when(start >= left, ~trailing, dropped)
+            found.append((dropped, left))
             busy.append(pages)
         if busy:
             program.cp.add(sum(busy) <= program.spare(step) + sum(self._loaded(step)))

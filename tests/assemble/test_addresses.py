@@ -209,20 +209,19 @@ def test_places_in_time_are_places(
                 assert set(pages) <= set(found.values())
 
 
-@pytest.mark.parametrize(("spare", "waits"), [(4, False), (0, True)])
-def test_an_operation_overwrites_what_no_store_empties(spare: int, waits: bool) -> None:
+@pytest.mark.parametrize(("pages", "waits"), [(4, False), (3, True)])
+def test_an_operation_overwrites_what_no_store_empties(pages: int, waits: bool) -> None:
     """x leaves and is stored; y is written then, z loaded: z takes the pages of x, y others."""
-    sizes = {name: data(8) for name in ("x", "z")} | {"y": data(8), "w": data(8)}
+    sizes = {name: data(2 * PAGE) for name in ("x", "y", "z")}
     operations = [Op(writes=["x"]), Op(reads=["z"], writes=["y"]), Op(reads=["y", "z"])]
-    instance = problem(sizes, operations, spm=16 + spare, page=PAGE)
-    rows = [("x", 0, 1, 8), ("y", 1, 3, 8), ("z", 1, 3, 8 if spare else 4)]
+    instance = problem(sizes, operations, spm=pages * PAGE, page=PAGE)
+    rows = [("x", 0, 1, 8), ("y", 1, 3, 8), ("z", 1, 3, (pages - 2) * PAGE)]
     chosen = plan(instance, rows)
     names = [tensor.name for tensor in instance.tensors]
     x, y = names.index("x"), names.index("y")
     stores = Stores.of_rows([(0, x, 8)])
     line = timeline(instance, chosen.steps)
     placements = place_in_time(instance.machine, line, chosen.residency, stores)
-    before, after = (
-        {p for p, (t, _) in owners(placements, s).items() if t == k} for s, k in ((0, x), (1, y))
-    )
-    assert bool(before & after) == waits
+    emptied = {page for page, (tensor, _) in owners(placements, 0).items() if tensor == x}
+    overwritten = {page for page, (tensor, _) in owners(placements, 1).items() if tensor == y}
+    assert bool(emptied & overwritten) == waits

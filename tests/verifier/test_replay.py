@@ -246,7 +246,7 @@ def test_a_store_is_over_before_its_bytes_are_read(duplex: bool, kind: Command) 
 
 
 def test_a_load_waits_until_what_wrote_its_bytes_has_ended() -> None:
-    """Streamed out from cycle 0 on, while 10 cycles are computed: its last row is there after 10."""
+    """Streamed out while 10 cycles are computed; its last row is there only then."""
     instance = tiny(
         {"a": (4, ""), "b": (4, "keep")},
         [Op(writes="a", cycles=10), Op(reads="a", writes="b", stationary="a", cycles=1)],

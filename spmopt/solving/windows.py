@@ -37,7 +37,7 @@ from spmopt.verifier import require_legal
 _SIZES = ((6, 4, 3.0), (10, 6, 8.0))
 """Steps of a window, of its tail, and the counted seconds of one: longer ones on what is left."""
 _WORKER = "formulations.step_windows.cpsat_worker:decide"
-_SHARE, _LARGE_SHARE = 0.3, 0.9
+_SHARE, _LARGE_SHARE = 0.3, 0.7
 """Of the time limit where all is decided at once afterwards; of what is left of it elsewhere."""
 ORIGIN = "CP-SAT in windows of steps"
 

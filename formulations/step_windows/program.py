@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import TypeAlias
 
+import networkx
 from ortools.sat.python import cp_model
 
 from formulations.step_windows.versions import versions
@@ -222,14 +222,14 @@ class WindowProgram:
 
     def _places(self) -> list[range]:
         """Return the steps in which each own operation may run."""
-        count = self.window.steps
-        before = [[one == other for other in range(count)] for one in range(count)]
-        for one, other in self.window.before:
-            before[one][other] = True
-        for through, one, other in product(range(count), repeat=3):
-            before[one][other] |= before[one][through] and before[through][other]
-        ahead = [sum(before[one][other] for one in range(count)) - 1 for other in range(count)]
-        return [range(ahead[one], count - sum(before[one]) + 1) for one in range(count)]
+        graph = networkx.DiGraph(self.window.before)
+        graph.add_nodes_from(range(self.window.steps))
+        order = networkx.transitive_closure_dag(graph)
+        ahead, behind = dict(order.in_degree), dict(order.out_degree)
+        return [
+            range(ahead[operation], self.window.steps - behind[operation])
+            for operation in range(self.window.steps)
+        ]
 
     def _runs(self, operation: int) -> list[list[Literal]]:
         modes, places = len(self.window.operations[operation]), self.places[operation]

@@ -197,8 +197,8 @@ def test_each_command_needs_a_setup_which_its_bytes_share() -> None:
 @pytest.mark.parametrize("duplex", [False, True])
 def test_equal_to_the_bound_from_the_rules(duplex: bool) -> None:
     for seed in some(range(150)):
-        features = {"max_operations": 5, "max_tensors": 4, "max_modes": 2, "setup": seed % 2 == 0}
-        instance, _ = random_schedule(seed, **features)
+        sizes = {"max_operations": 5, "max_tensors": 4, "max_modes": 2}
+        instance, _ = random_schedule(seed, free_order=False, **sizes, setup=seed % 2 == 0)
         instance = replace(instance, machine=replace(instance.machine, duplex=duplex))
         generator = np.random.default_rng(seed)
         for objective in objectives(instance):

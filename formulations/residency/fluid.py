@@ -59,8 +59,9 @@ def _replayed(instance: Instance, request: Request) -> Outcome:
 def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, Fraction | None]:
     """Return the prices that prove a bound, and the value of a solution of the relaxation.
 
-    The optimum of the relaxation lies between the two; None where the time was too short for
-    one. It is convex in the capacity, so that several of these enclose a whole curve.
+    The optimum of the relaxation lies between the two, on a machine without set-ups; None where
+    the time was too short for one. It is convex in the capacity, so that several of these enclose
+    a whole curve.
 
     Raises
     ------

@@ -47,8 +47,10 @@ class ReuseIntervals:
         Leaves contents that were written and must be in DRAM at the end.
     """
 
-    def __init__(self, line: Timeline, order: Ints) -> None:
-        """Arrange the accesses of a timeline in ``order`` (a,)."""
+    _early: Bools | None = None
+
+    def __init__(self, line: Timeline, order: Ints, early: Bools | None = None) -> None:
+        """Arrange the accesses of a timeline in ``order`` (a,); ``early`` (a,) is as they come."""
         self.position = position = np.append(np.empty_like(order), -1)
         position[order] = np.arange(order.size)
         self.line, self.steps, self.access = line, line.steps, order
@@ -65,7 +67,13 @@ class ReuseIntervals:
         self.live: Bools = needed & (self.kind != Access.WRITE)
         self.from_dram = first & in_dram
         self.dirty = self.live & ~first & (self.version[self.previous] >= 0)
+        self._early = None if early is None else early[order]
         self.final = (self.next < 0) & line.keep[self.tensor] & (self.version >= 0)
+
+    @cached_property
+    def early(self) -> Bools:
+        """(a,) Blind writes whose bytes are held in the step before, too; mostly there are none."""
+        return np.zeros(self.step.size, bool) if self._early is None else self._early
 
     @cached_property
     def read(self) -> Bools:

@@ -115,7 +115,7 @@ def _resident(
 
 
 def _loads(program: JointProgram, interval: int, hiding: Hiding) -> dict[int, Number]:
-    """A load runs with operations from the write of what it loads up to the head.
+    """A load runs with operations after the one that wrote what it loads, up to the head.
 
     If it is for a later operation it has its pages when this one ends.
     """
@@ -128,7 +128,7 @@ def _loads(program: JointProgram, interval: int, hiding: Hiding) -> dict[int, Nu
             during = None if hiding.stationary(use) else load.present
         else:
             when = [program.precedes(operation, head)]
-            if written != NONE and facts.uses[written].operation != operation:
+            if written != NONE:
                 when.append(program.precedes(facts.uses[written].operation, operation))
             during = hiding.runs(load, when)
             if during is not None:

@@ -15,6 +15,7 @@ from spmopt.core.result import MOVED_WHOLE, ClassBound, Outcome
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
+from spmopt.core.window import MOST_USES, decided_at_once
 
 _WORKER = "formulations.joint.cpsat_worker:search"
 _GRACE_S = 0.25  # for a solver that is late
@@ -93,9 +94,8 @@ def search(
     )
 
 
-_MOST_USES = 300
 _TOO_LARGE = (
-    "{} uses of tensors are more than the {} that CP-SAT is asked about: orders were searched only"
+    "more than {} uses of tensors: CP-SAT was asked about windows of steps, not about all at once"
 )
 
 
@@ -111,9 +111,8 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         An operation's stationary operands and scratch do not fit the SPM.
     """
     fitting_modes(instance)
-    uses = sum(len({*each.reads, *each.writes}) for each in instance.operations)
-    if uses > _MOST_USES:  # before they are analyzed, which takes 26 s on 7,000
-        return Outcome(plan=request.start, notes=(_TOO_LARGE.format(uses, _MOST_USES),))
+    if not decided_at_once(instance):  # before it is analyzed, which takes 26 s for 7,000 uses
+        return Outcome(plan=request.start, notes=(_TOO_LARGE.format(MOST_USES),))
     facts = analyze(instance)
     settings = JointSettings(
         time_limit_s=request.remaining_s(),

@@ -54,11 +54,17 @@ def streams(program: JointProgram) -> None:
 def loads(program: JointProgram) -> None:
     """(J10) An operation starts when what was loaded ahead for it, or is stationary, has arrived.
 
+    A load waits for the operation that wrote what it brings.
+
     What is loaded in its own step serves it as it arrives: it need only end later. The other
     uses of an interval come after its head.
     """
+    facts = program.facts
     for interval, load in program.load.items():
-        operation = program.facts.uses[program.intervals[interval].head].operation
+        head = facts.uses[program.intervals[interval].head]
+        operation, written = head.operation, facts.versions[head.reads].writer
+        if written != NONE:
+            program.at_most(program.end[facts.uses[written].operation], load.start, load.present)
         for slot in load.slots:
             streamed = slot.operation == operation and slot.phase != BEFORE
             until = program.end[operation] if streamed else program.start[operation]

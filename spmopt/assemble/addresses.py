@@ -5,15 +5,17 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
 from spmopt.assemble.index import neighbors
 from spmopt.core.errors import ScheduleError
 from spmopt.core.machine import Machine
-from spmopt.core.schedule import Placements, Ranges, Residency
+from spmopt.core.schedule import Placements, Ranges, Residency, Stores
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline
+from spmopt.core.timeline import Access, Timeline
 
 Extent = tuple[int, int]
 """First page and number of pages."""
@@ -112,6 +114,7 @@ class Allocator:
         self._below_leaves: dict[int, int] = {}
         self._above_leaves: dict[int, int] = {}
         self._rows = array("q")
+        self._held_back = list[Extent]()
 
     def grow(self, step: int, tensor: int, held: int, wanted: int, leaves: int) -> None:
         """Add tensor pages [held, wanted) from ``step`` on."""
@@ -122,7 +125,9 @@ class Allocator:
             held += pages
             self._above_leaves[spm_page] = self._below_leaves[spm_page + pages] = leaves
 
-    def shrink(self, step: int, tensor: int, wanted: int, leaves: int) -> None:
+    def shrink(
+        self, step: int, tensor: int, wanted: int, leaves: int, *, hold_back: bool = False
+    ) -> None:
         """Free the tensor pages from ``wanted`` on, at the start of ``step``."""
         runs = self._runs[tensor]
         while runs and runs[-1][0] + runs[-1][1] > wanted:
@@ -133,7 +138,15 @@ class Allocator:
                 self._below_leaves[spm_page + kept] = leaves
             gone, left = spm_page + kept, pages - kept
             self._rows.extend((tensor, first + kept, left, gone, since, step))
-            self._free.give(gone, left)
+            if hold_back:
+                self._held_back.append((gone, left))
+            else:
+                self._free.give(gone, left)
+
+    def give_back(self) -> None:
+        """Give what was held back."""
+        while self._held_back:
+            self._free.give(*self._held_back.pop())
 
     def placements(self) -> Placements:
         """Return the finished rows, in the order in which they ended."""
@@ -198,6 +211,46 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
         else:
             allocator.shrink(step, owner, wanted, leaves)
     return by_tensor(allocator.placements())
+
+
+def place_in_time(
+    machine: Machine, timeline: Timeline, residency: Residency, stores: Stores
+) -> Placements:
+    """Return addresses as :func:`place` does, such that few operations wait for a store.
+
+    What an operation overwrites, it waits for; what a load fills waits in the channel's queue
+    anyway. So pages that a store may still be emptying, those of tensors stored in one of the two
+    steps before, go to loads where all that the operation overwrites fits elsewhere.
+    """
+    allocator, free = Allocator(machine.spm_pages), machine.spm_pages
+    stored = set(zip(stores.step.tolist(), stores.tensor.tolist(), strict=True))
+    events = _events(machine, timeline, residency)
+    for step, some in groupby(events, key=itemgetter(0)):
+        own, late = {SCRATCH, *_overwritten(timeline, step)}, 0
+        changes = sorted(some, key=lambda each: (each[3] > each[2], each[1] not in own))
+        for _, owner, held, wanted, leaves in changes:
+            if wanted < held:
+                back = not stored.isdisjoint(((step - 1, owner), (step - 2, owner)))
+                allocator.shrink(step, owner, wanted, leaves, hold_back=back)
+                late += held - wanted if back else 0
+                free += held - wanted
+        grown = [each for each in changes if each[3] > each[2]]
+        if sum(each[3] - each[2] for each in grown if each[1] in own) > free - late:
+            allocator.give_back()
+        for _, owner, held, wanted, leaves in grown:
+            if owner not in own:
+                allocator.give_back()
+            allocator.grow(step, owner, held, wanted, leaves)
+            free -= wanted - held
+        allocator.give_back()
+    return by_tensor(allocator.placements())
+
+
+def _overwritten(timeline: Timeline, step: int) -> list[int]:
+    """Return the tensors that a step writes blindly; none at the end."""
+    rows = slice(*timeline.first[step : step + 2].tolist()) if step < timeline.steps else slice(0)
+    result: list[int] = timeline.tensor[rows][timeline.kind[rows] == Access.WRITE].tolist()
+    return result
 
 
 def by_tensor(rows: Placements) -> Placements:

@@ -8,8 +8,9 @@ it runs, and after the last one. The steps of a timeline become three each, and 
 * ``3 i + 2``: operation ``i`` is about to end;
 * ``3 n``: all operations have ended.
 
-What an operation overwrites is its own from its start on; so writes are in the second of its
-three, and accesses that read, as loads may bring what they need while it runs, in the third.
+All accesses are in the third: loads may bring what an operation reads while it runs, and what it
+writes is to be loaded from DRAM when it has ended, no sooner. But what it overwrites is its own
+from its start on, so that this is held in the second of its parts too (:func:`held_early`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from spmopt.core.schedule import Steps
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
 BEFORE, START, END = range(3)
@@ -30,12 +31,17 @@ PARTS = 3
 def by_instants(line: Timeline) -> Timeline:
     """Return accesses at instants; figures of modes stay those of ``line``, a step each."""
     count = PARTS * line.steps + 1
-    place = np.where(line.kind == Access.WRITE, START, END)
     return replace(
         line,
         chosen=Steps.listed(np.full(count, -1, np.int64)),
-        step=PARTS * line.step + place,
+        step=PARTS * line.step + END,
     )
+
+
+def held_early(line: Timeline) -> Bools:
+    """Return (a,) the accesses whose bytes are held in the part before theirs, too."""
+    early: Bools = line.kind == Access.WRITE
+    return early
 
 
 def spread(before: Ints, start: Ints, end: Ints, after: int) -> Ints:

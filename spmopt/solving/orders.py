@@ -16,6 +16,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.order import reordered
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
+from spmopt.core.window import decided_at_once
 from spmopt.solving.at_once import AT_ONCE, Case, schedule_all
 from spmopt.solving.barriers import with_barriers
 from spmopt.solving.checked_calls import LISTER, CheckedCalls
@@ -35,9 +36,9 @@ with 22,000 operations, seconds on most networks."""
 _FEW = 3
 """Orders that are compared however many operations there are."""
 _NEVER = Fraction(10**30)
-_SHARE, _LARGE_SHARE, _FEW_OPERATIONS = 0.25, 0.9, 100
-"""Of what is left to who decides the order too: with more operations than those there is no other
-search."""
+_SHARE, _LARGE_SHARE = 0.25, 0.5
+"""Of what is left to who decides the order too: windows come after it, and where all can be
+decided at once that does."""
 _UNLIMITED = 1e6
 """The work of moves that goes on as long as there is time."""
 
@@ -115,9 +116,8 @@ def best_of_other_orders(
     ``spent_s`` of the time limit are over. Returns the best run, in its order, and its schedule,
     valued by the objective asked for.
     """
-    few = len(calls.instance.operations) <= _FEW_OPERATIONS
     objective, request = calls.request.objective, with_barriers(calls.request)
-    if few:  # more comes after it, and all of it runs in this process, where work is counted
+    if decided_at_once(calls.instance):  # all of it runs in this process, where work is counted
         request = request.anew().share(_SHARE)
     else:
         limit_s = _LARGE_SHARE * max(0.0, request.time_limit_s - spent_s)

@@ -33,6 +33,7 @@ from spmopt.solving.records import (
     proofs_of,
     within_class,
 )
+from spmopt.solving.windows import improved_by_windows
 
 _FEW = 5_000
 """Operations of a cover's instance on which policies are run beside: a second at most."""
@@ -151,6 +152,9 @@ class ScheduleRunner:
             if other is not None:
                 self.bounds.keep_prices(other[0])
                 legal = sorted([*legal, other[1]], key=lambda each: each.value)
+            if legal:
+                better = improved_by_windows(self._calls, legal[0], spent_s + monotonic() - wall)
+                legal = legal if better is None else [better, *legal]
         wall, cpu = monotonic() - wall, cpu_s() - cpu
         starts_count = legal and entry.granularity != "contiguous"  # whose addresses no policy has
         if starts_count:

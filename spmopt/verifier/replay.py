@@ -3,7 +3,8 @@
 One FIFO channel, or with duplex one for ``load`` and ``stream_in`` and one for ``store`` and
 ``stream_out``; operations in order. A command starts when its channel is free and
 
-* a load: what used the pages that it fills, in earlier steps, is done;
+* a load: what used the pages that it fills, in earlier steps, is done, and the operation that wrote
+  the bytes, if one did, has ended;
 * a store of what the step's operation writes, and every stream: the operation has started
   (row pipelining, an assumption); of a stationary result: the operation has ended;
 * another store: the operation that wrote the bytes has ended;
@@ -202,7 +203,8 @@ class _Machine:
 
     def _load(self, row: int, step: int) -> int:
         tensor, extents = self._tensor[row], self._extents(row)
-        finish = self._run(row, step, self._busy.left(extents))
+        eligible = max(self._busy.left(extents), self._written[tensor])
+        finish = self._run(row, step, eligible)
         for low, high, _ in extents:
             self._busy.loaded.put(low, high, finish)
         self._arrived[tensor] = finish

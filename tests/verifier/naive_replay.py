@@ -120,9 +120,10 @@ class NaiveReplay:
     def load(self, row: int) -> int:
         commands, pairs = self.view.schedule.commands, self.moved(row)
         pages = [page for _, page in pairs]
-        until = self.occupy(row, self.busy(pages, LOADS, STORES, OPERATIONS))
-        self.uses += [(LOADS, page, until) for page in pages]
         tensor = int(commands.tensor[row])
+        free = self.busy(pages, LOADS, STORES, OPERATIONS)
+        until = self.occupy(row, max(free, self.written[tensor]))
+        self.uses += [(LOADS, page, until) for page in pages]
         self.arrived[tensor] = until
         for k, page in pairs:
             low, high = k * self.page, min((k + 1) * self.page, self.sizes[tensor])

@@ -6,7 +6,7 @@ last; it is valid in DRAM or not. All ways are tried, by what rules R2 to R7 ask
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
 
@@ -20,13 +20,17 @@ from tests.verifier.naive_bound import Byte
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
-    """A part of the time, and the instant that ends it: prices of a byte moved, and held then."""
+    """A part of the time, and the instant that ends it: prices of a byte moved, and held then.
+
+    ``before``: what one that is written blindly pays for the part before, in which it is held too.
+    """
 
     step: int
     kinds: tuple[Access, ...]
     load: int
     store: int
     hold: int
+    before: int = 0
 
 
 def naive_replay_bound(instance: Instance, certificate: Certificate) -> Fraction:
@@ -73,7 +77,7 @@ def _parts(instance: Instance, certificate: Certificate) -> list[_Part]:
     bare_in, bare_out = _bare(instance, certificate)
     in_byte = floor(objective.dram_in_byte * scale)
     out_byte = floor(objective.dram_out_byte * scale)
-    reads, found = (Access.READ, Access.UPDATE), list[_Part]()
+    found = list[_Part]()
     for step in range(len(instance.operations)):
         load = int(certificate.dram_in[step]) + in_byte
         store = int(certificate.dram_out[step]) + out_byte
@@ -84,8 +88,8 @@ def _parts(instance: Instance, certificate: Certificate) -> list[_Part]:
         at_end = int(certificate.spm[step])
         found += [
             _Part(step=step, kinds=(), hold=0, **idle),
-            _Part(step=step, kinds=(Access.WRITE,), hold=at_start, **moved),
-            _Part(step=step, kinds=reads, hold=at_end, **moved),
+            _Part(step=step, kinds=(), hold=at_start, **moved),
+            _Part(step=step, kinds=tuple(Access), hold=at_end, before=at_start, **moved),
         ]
     load = in_byte if instance.machine.duplex else bare_in
     return [*found, _Part(step=-1, kinds=(), hold=0, load=load, store=bare_out)]
@@ -104,15 +108,18 @@ def _cheapest(
         if access >= 0 and Access(int(line.kind[access])) not in part.kinds:
             access = -1
         firm = access >= 0 and bool(line.stationary[access])
-        kind = int(line.kind[access]) if firm else -1
+        kind = int(line.kind[access]) if access >= 0 else -1
+        written = kind == Access.WRITE
         byte = Byte.used(
             line,
             access,
             # Nothing hides what is stationary, whichever instant stands for its moving.
             load=bare_in if firm and kind != Access.WRITE else part.load,
             store=bare_out if firm and kind != Access.READ else part.store,
-            hold=part.hold,
+            hold=part.hold + (part.before if written else 0),
         )
+        if access >= 0:
+            byte = _with_setups(instance, certificate, byte, part.step, tensor)
         after = dict[tuple[bool, bool], int]()
         for before, cost in costs.items():
             for held, store in ((False, False), (True, False), (True, True)):
@@ -125,3 +132,16 @@ def _cheapest(
         live = bool(line.live_after[access]) if access >= 0 else live
     keep = bool(line.keep[tensor])
     return min(cost for (_, valid), cost in costs.items() if valid or not keep)
+
+
+def _with_setups(
+    instance: Instance, certificate: Certificate, byte: Byte, step: int, tensor: int
+) -> Byte:
+    """Add the shares of the set-ups of streams, which run while their operation does."""
+    machine, size = instance.machine, instance.tensors[tensor].size_bytes
+    factor = machine.dma_setup_cycles * machine.bytes_per_cycle
+    return replace(
+        byte,
+        stream_setup_in=floor(factor * int(certificate.dram_in[step])) // size,
+        stream_setup_out=floor(factor * int(certificate.dram_out[step])) // size,
+    )

@@ -232,12 +232,13 @@ class Usage:
         step, before = intervals.step[access], intervals.previous[access]
         write, passes = intervals.write[access], intervals.passes[access].astype(np.float64)
         dirty, serial, loads, stores, stream, final, drop, through = _TRAITS[:, kind]
-        # Dirty bytes that a blind write leaves count from the writing step on.
-        written = (before >= 0) & intervals.write[before]
-        written = np.where(final, write, written)
+        # Dirty bytes that a blind write leaves count from the writing step on, or the one before.
+        since = np.where(intervals.write, 1 + intervals.early, 0)
+        written = np.where(final, since[access], np.where(before >= 0, since[before], 0))
         start = np.where(final, step + 1, intervals.begin[access])
         self.at = np.where(stream | serial, step, columns.step)
         begin = np.where(loads | stream | serial, self.at, start)
+        begin = np.where(through & write, step + 1 - since[access], begin)
         self.begin = np.where(dirty, start - written, begin)
         end = np.where(drop | final, columns.step, step) + 1
         passes_by = stream | (through & ~write)

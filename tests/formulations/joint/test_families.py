@@ -28,7 +28,7 @@ SEEDS: dict[str, tuple[int, ...]] = {
     "streams": (0,),
     "loads": (5,),
     "stores": (0,),
-    "dram_order": (33, 121, 174, 202),
+    "dram_order": (118, 306, 337, 845),
     "one_at_a_time": (0,),
     "queue": (32, 99, 100, 151),
     "addresses": (24,),

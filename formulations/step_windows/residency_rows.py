@@ -1,0 +1,67 @@
+"""What runs in each step, what is resident then, and what is valid in DRAM (rules R1 to R5, R9)."""
+
+from __future__ import annotations
+
+from formulations.step_windows.program import WindowProgram
+
+
+def order(program: WindowProgram) -> None:
+    """Each step runs one operation, each after those that it waits for (R9)."""
+    for step in range(program.window.steps):
+        options = [literal for literal, *_ in program.options(step)]
+        if len(options) > 1:
+            program.cp.add_exactly_one(options)
+    for one, other in program.window.before:
+        for step in program.places[other]:
+            runs = program.runs[other][step]
+            for literal in runs:
+                program.cp.add_implication(literal, program.done[one][step])
+
+
+def capacity(program: WindowProgram) -> None:
+    """What is resident fits beside the scratch (R1)."""
+    for step in range(program.window.steps):
+        program.cp.add(program.spare(step) >= 0)
+
+
+def stationary(program: WindowProgram) -> None:
+    """Stationary operands are resident (R3, R4)."""
+    for tensor, record in enumerate(program.window.tensors):
+        for step in range(program.window.steps):
+            for literal, operand in program.uses(step, tensor):
+                if operand.stationary:
+                    program.when(program.held[tensor][step] == record.pages, literal)
+
+
+def versions(program: WindowProgram) -> None:
+    """No write is lost: what is needed is on chip, or valid in DRAM (R3, R5)."""
+    for tensor, record in enumerate(program.window.tensors):
+        for version in program.versions[tensor]:
+            for step in range(program.window.steps):
+                here = program.held[tensor][step] + program.valid[tensor][step] >= record.pages
+                born = [program.done[version.writer][step]] if version.writer >= 0 else []
+                if version.survives:
+                    program.when(here, *born)
+                    continue
+                for reader in version.readers:
+                    program.when(here, *born, ~program.done[reader][step])
+
+
+def valid_bytes(program: WindowProgram) -> None:
+    """A write leaves in DRAM what it streams out, a store adds to what is there (R5)."""
+    for tensor, record in enumerate(program.window.tensors):
+        valid, held, stored = (
+            each[tensor] for each in (program.valid, program.held, program.stored)
+        )
+        for step in range(program.window.steps):
+            writes = program.any(program.writing(step, tensor))
+            valid[step + 1] = after = program.integer(record.pages)
+            program.when(after == record.pages - held[step] + stored[step], writes)
+            program.when(after == valid[step] + stored[step], ~writes)
+            some = program.stores(step, tensor)
+            program.when(held[step] + valid[step] >= record.pages, some, ~writes)
+        if record.due is not None:
+            program.cp.add(valid[program.window.steps] >= record.due)
+
+
+RESIDENCY = (order, valid_bytes, capacity, stationary, versions)

@@ -1,0 +1,193 @@
+"""When operations and commands run: the replay, without barriers between steps.
+
+The queue is that of :mod:`spmopt.assemble.commands`. Of what the replay allows one thing is left
+out: a command of a step never starts before the operation of the step before has ended. One that
+could, as its pages are free by then, may be issued a step earlier instead. So times here are at
+least those of the replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from formulations.step_windows.program import Literal, Number, WindowProgram
+
+
+class _Turn(IntEnum):
+    STATIONARY_LOAD = 0
+    OWN_LOAD = 1
+    EARLY_LOAD = 2
+    OLDER_STORE = 3
+    STREAM = 4
+    OWN_STORE = 5
+    STATIONARY_STORE = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Move:
+    """A command that may be: ``time`` on the channel if ``present``.
+
+    ``own``, ``fixed``: literals of the operation using the tensor, and of it as stationary.
+    """
+
+    turn: _Turn
+    tensor: int
+    outward: bool
+    time: Number
+    present: Literal
+    own: Literal
+    fixed: Literal
+
+
+class Replay:
+    """Adds the rows of one step after the other, and remembers what later ones wait for."""
+
+    def __init__(self, program: WindowProgram) -> None:
+        self._program = program
+        unit, window = program.unit, program.window
+        self._free: list[Number] = [unit * cycles for cycles in window.free]
+        self._ended: Number = 0
+        # By tensor: when its loads have arrived, and its bytes left for DRAM.
+        self._arrived: list[Number] = [unit * each.arrived for each in window.tensors]
+        self._left: list[Number] = [unit * each.left for each in window.tensors]
+        self._leaving: list[tuple[Literal, Number]] = []
+
+    def end(self) -> Number:
+        """Return the time at which all has ended."""
+        last = self._program.time()
+        for each in (self._ended, *self._free):
+            self._program.cp.add(last >= each)
+        return last
+
+    def run(self, step: int) -> None:
+        """Add a step: its commands in their turn, and its operation."""
+        program = self._program
+        start, end = program.time(), program.time()
+        program.cp.add(start >= self._ended)
+        for literal, operation, mode in program.options(step):
+            cycles = program.window.operations[operation][mode].cycles
+            program.when(end >= start + program.unit * cycles, literal)
+        for literal, when in self._leaving:
+            program.when(start >= when, literal)
+        self._leaving = self._trailing(step, start)
+        for tensor in range(len(program.window.tensors)):
+            for literal, operand in program.uses(step, tensor):
+                if operand.reads:
+                    program.when(start >= self._arrived[tensor], literal)
+        moves = [each for each in self._moves(step) if each.present.index != program.false.index]
+        later = list[tuple[list[Number], int, Number]]()
+        for move in sorted(moves, key=lambda move: (move.turn, move.tensor)):
+            finish = self._queued(move, start, end)
+            early = not move.outward and move.own.index != program.true.index
+            if move.turn != _Turn.STREAM and (move.outward or early):
+                known = self._left if move.outward else self._arrived
+                later.append((known, move.tensor, self._later(known[move.tensor], finish, move)))
+        for known, tensor, when in later:
+            known[tensor] = when
+        self._ended = end
+
+    def _later(self, before: Number, finish: Number, move: _Move) -> Number:
+        found = self._program.time()
+        self._program.cp.add(found >= before)
+        self._program.when(found >= finish, move.present)
+        return found
+
+    def _queued(self, move: _Move, start: Number, end: Number) -> Number:
+        """Put a command behind those before it on its channel; return when it ends."""
+        program, finish = self._program, self._program.time()
+        channel = int(move.outward) if len(self._free) > 1 else 0
+        program.cp.add(finish >= self._free[channel] + move.time)
+        self._free[channel] = finish
+        present = move.present
+
+        def after(when: Number, *literals: Literal) -> None:
+            program.when(finish >= when + move.time, present, *literals)
+
+        if move.turn == _Turn.STREAM:
+            after(start)
+            program.when(end >= finish, present)
+        elif move.outward:
+            after(self._ended, ~move.own)
+            after(start, move.own)
+            after(end, move.fixed)
+        else:
+            after(self._ended)
+            program.when(start >= finish, present, move.fixed)
+            program.when(end >= finish, present, move.own)
+        if len(self._free) > 1 and not move.outward:  # else the queue keeps that order
+            after(self._left[move.tensor])
+            for dropped, when in self._leaving if move.turn != _Turn.STREAM else ():
+                after(when, dropped)
+        return finish
+
+    def _trailing(self, step: int, start: Number) -> list[tuple[Literal, Number]]:
+        """Let stores run on when the operation starts, of as many pages as it does not overwrite.
+
+        Return what leaves: a literal, and when its stores are done. No load fills its pages sooner,
+        and the operation after this one waits for them.
+        """
+        program, found, busy = self._program, list[tuple[Literal, Number]](), list[Number]()
+        for tensor, record in enumerate(program.window.tensors):
+            gone = program.held[tensor][step - 1] - program.held[tensor][step]
+            left = self._left[tensor]
+            if (isinstance(gone, int) and gone <= 0) or (isinstance(left, int) and left <= 0):
+                continue
+            trailing, pages = program.cp.new_bool_var(""), program.integer(record.pages)
+            dropped = program.some(gone, record.pages)
+            program.when(pages >= gone, trailing)
+            program.when(start >= left, ~trailing, dropped)
+            found.append((dropped, left))
+            busy.append(pages)
+        if busy:
+            program.cp.add(sum(busy) <= program.spare(step) + sum(self._loaded(step)))
+        return found
+
+    def _loaded(self, step: int) -> Iterator[Number]:
+        """Yield the pages that loads fill which the operation does not wait for to start."""
+        program = self._program
+        for tensor in range(len(program.window.tensors)):
+            if not any(use.stationary for _, use in program.uses(step, tensor)):
+                yield program.load(step, tensor)[0]
+
+    def _moves(self, step: int) -> Iterator[_Move]:
+        """Yield the commands that a step may have."""
+        program = self._program
+        for tensor in range(len(program.window.tensors)):
+            uses = program.uses(step, tensor)
+            fixed = program.any([literal for literal, use in uses if use.stationary])
+            reads = program.any([literal for literal, use in uses if use.reads])
+            writes = program.any([literal for literal, use in uses if use.writes])
+            firm = fixed.index != program.false.index
+            own_load = _Turn.STATIONARY_LOAD if firm else _Turn.OWN_LOAD
+            own_store = _Turn.STATIONARY_STORE if firm else _Turn.OWN_STORE
+            used, written = (each.index != program.false.index for each in (reads, writes))
+            load = (*program.load(step, tensor), False)
+            store = (program.stored[tensor][step], program.stores(step, tensor), True)
+            turns = (
+                own_load if used else _Turn.EARLY_LOAD,
+                own_store if written else _Turn.OLDER_STORE,
+            )
+            for (pages, some, outward), turn in zip((load, store), turns, strict=True):
+                time = program.transfer(tensor) * pages + program.setup * some
+                yield _Move(
+                    turn=turn,
+                    tensor=tensor,
+                    outward=outward,
+                    time=time,
+                    present=some,
+                    own=writes if outward else reads,
+                    fixed=fixed,
+                )
+            for outward in (False, True):
+                streamed, some = program.streamed(step, tensor, outward=outward)
+                yield _Move(
+                    turn=_Turn.STREAM,
+                    tensor=tensor,
+                    outward=outward,
+                    time=streamed + program.setup * some,
+                    present=some,
+                    own=program.true,
+                    fixed=program.false,
+                )

@@ -1,0 +1,292 @@
+"""A window cut out of a schedule, and the schedule with what was decided put in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from spmopt.assemble.addresses import place_in_time
+from spmopt.assemble.commands import derive_commands
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Mode, Operation
+from spmopt.core.schedule import Command, Plan, Residency, Schedule, Steps, Stores
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Access, Timeline, timeline
+from spmopt.core.window import (
+    StepWindow,
+    WindowDecision,
+    WindowMode,
+    WindowOperand,
+    WindowTensor,
+)
+from spmopt.verifier.arrays import ScheduleArrays
+from spmopt.verifier.replay import Replay, replay
+
+
+def scheduled(instance: Instance, plan: Plan) -> Schedule:
+    """Return the schedule of a plan, at addresses for which operations wait least."""
+    line = timeline(instance, plan.steps)
+    return Schedule(
+        steps=plan.steps,
+        residency=plan.residency,
+        commands=derive_commands(line, plan),
+        placements=place_in_time(instance.machine, line, plan.residency, plan.stores),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cut:
+    """A window, and what the numbers in it stand for.
+
+    ``tensors`` (t,): the window's tensors, by their index in the instance.
+    """
+
+    window: StepWindow
+    first: int
+    tensors: tuple[int, ...]
+
+
+class WindowCutter:
+    """Cuts windows out of one schedule, and puts decisions into its plan."""
+
+    def __init__(
+        self, instance: Instance, plan: Plan, schedule: Schedule, needed: Sequence[set[int]]
+    ) -> None:
+        """Lay out a legal schedule; ``needed``: the operations that each one runs after."""
+        self._instance, self._plan, self._needed = instance, plan, needed
+        self._view = ScheduleArrays.of(instance, schedule)
+        self._replay: Replay = replay(self._view)
+
+    @property
+    def line(self) -> Timeline:
+        """The schedule's steps."""
+        return self._view.timeline
+
+    @property
+    def waiting(self) -> Ints:
+        """(n,) Cycles in which nothing is computed, up to the end of each step."""
+        ends = self._replay.operation_end
+        passed: Ints = np.diff(ends, prepend=0) - self.line.compute_cycles
+        return passed
+
+    def cut(self, first: int, steps: int, tail: int) -> Cut:
+        """Cut out the steps [first, first + steps), with a tail of so many where there are."""
+        line = self.line
+        end = min(line.steps, first + steps + tail)
+        tensors = self._tensors(first, end)
+        number = {tensor: place for place, tensor in enumerate(tensors)}
+        operations = line.order[first:end].tolist()
+        place = {operation: step for step, operation in enumerate(operations[:steps])}
+        machine, since = self._instance.machine, self._since(first)
+        window = StepWindow(
+            steps=min(steps, line.steps - first),
+            operations=tuple(
+                tuple(self._mode(first + step, mode, number) for mode in self._of(operation).modes)
+                for step, operation in enumerate(operations)
+            ),
+            mode=tuple(line.chosen.mode[first:end].tolist()),
+            before=tuple(
+                (place[earlier], step)
+                for operation, step in place.items()
+                for earlier in sorted(self._needed[operation])
+                if earlier in place
+            ),
+            tensors=tuple(self._records(np.array(tensors, np.int64), first, steps, end)),
+            spm_pages=machine.spm_pages,
+            page_bytes=machine.page_bytes,
+            setup_cycles=machine.dma_setup_cycles,
+            page_cycles=(machine.page_bytes * machine.clock_hz, machine.dram_bytes_per_s),
+            free=self._free(first, since),
+        )
+        return Cut(window=window, first=first, tensors=tensors)
+
+    def _of(self, operation: int) -> Operation:
+        return self._instance.operations[operation]
+
+    def _since(self, first: int) -> int:
+        """Return when the operation before a step ended."""
+        return int(self._replay.operation_end[first - 1]) if first else 0
+
+    def _tensors(self, first: int, end: int) -> tuple[int, ...]:
+        """Return what steps use, or find or leave on chip."""
+        line, rows = self.line, self._plan.residency
+        used = line.tensor[line.first[first] : line.first[end]]
+        there = rows.tensor[(rows.begin < end) & (rows.end >= first)]
+        return tuple(np.unique(np.concatenate((used, there))).tolist())
+
+    def _mode(self, step: int, mode: Mode, number: dict[int, int]) -> WindowMode:
+        """Return a mode of a step's operation."""
+        line, operation = self.line, self._of(int(self.line.order[step]))
+        rows = range(int(line.first[step]), int(line.first[step + 1]))
+        return WindowMode(
+            cycles=mode.compute_cycles,
+            scratch_pages=-(-mode.scratch_bytes // self._view.page_bytes),
+            operands=tuple(
+                WindowOperand(
+                    tensor=number[tensor],
+                    reads=bool(line.kind[row] != Access.WRITE),
+                    writes=bool(line.kind[row] != Access.READ),
+                    passes=operand.passes,
+                    stationary=operand.stationary,
+                    needed=bool(line.live_after[row]),
+                )
+                for row, tensor, operand in zip(rows, operation.tensors, mode.operands, strict=True)
+            ),
+        )
+
+    def _records(self, tensors: Ints, first: int, steps: int, end: int) -> Iterator[WindowTensor]:
+        """Yield what a window knows of its tensors."""
+        view, last = self._view, min(first + steps, end)
+        size, span = self.line.size_bytes[tensors], np.arange(first - 1, end)
+        held = view.resident(np.repeat(tensors, span.size), np.tile(span, tensors.size))
+        held = view.pages(held.reshape(tensors.size, span.size))
+        valid, due = (self._valid(tensors, np.full_like(tensors, step)) for step in (first, last))
+        live, later = (view.live(tensors, np.full_like(tensors, step)) for step in (first, last))
+        stored, arrived, left = self._moved(tensors, first, end)
+        for k in range(tensors.size):
+            yield WindowTensor(
+                pages=int(view.pages(size[k])),
+                size_bytes=int(size[k]),
+                held=tuple(held[k].tolist()),
+                stored=tuple(stored[k].tolist()),
+                valid=int(valid[k]),
+                live=bool(live[k]),
+                due=int(due[k]) if later[k] else None,
+                arrived=int(arrived[k]),
+                left=int(left[k]),
+            )
+
+    def _valid(self, tensor: Ints, step: Ints) -> Ints:
+        """Return the whole pages, from the last on, that DRAM holds at the start of a step."""
+        size = self.line.size_bytes[tensor]
+        low = self._view.pages(size - self._view.suffix.valid(tensor, step))
+        result: Ints = self._view.pages(size) - low
+        return result
+
+    def _moved(self, tensors: Ints, first: int, end: int) -> tuple[Ints, Ints, Ints]:
+        """Return pages stored in each step, and when earlier loads and stores have ended."""
+        commands, until = self._view.schedule.commands, self._replay.command_end
+        stored = np.zeros((tensors.size, end - first), np.int64)
+        times = np.zeros((2, tensors.size), np.int64)
+        since = self._since(first)
+        mine = np.isin(commands.tensor, tensors)
+        inside = mine & (commands.kind == Command.STORE)
+        inside &= (commands.step >= first) & (commands.step < end)
+        place = np.searchsorted(tensors, commands.tensor)
+        moved = self._view.pages(commands.end - commands.begin)
+        stored[place[inside], commands.step[inside] - first] = moved[inside]
+        running = mine & (commands.step < first) & (until > since)
+        for kind, row in ((Command.LOAD, 0), (Command.STORE, 1)):
+            some = running & (commands.kind == kind)
+            np.maximum.at(times[row], place[some], until[some] - since)
+        return stored, times[0], times[1]
+
+    def _free(self, first: int, since: int) -> tuple[int, ...]:
+        """Return when each channel has done what earlier steps ask for."""
+        commands, until = self._view.schedule.commands, self._replay.command_end
+        outward = np.isin(commands.kind, (Command.STORE, Command.STREAM_OUT))
+        earlier = commands.step < first
+        channels = (~outward, outward) if self._instance.machine.duplex else (earlier,)
+        return tuple(
+            max(0, int(until[earlier & channel].max(initial=0)) - since) for channel in channels
+        )
+
+    def applied(self, cut: Cut, decision: WindowDecision) -> Plan:
+        """Return the plan with a decision in place of the window's own steps."""
+        begin, end = cut.first, cut.first + len(decision.mode)
+        steps = self._plan.steps
+        operation, mode = steps.operation.copy(), steps.mode.copy()
+        operation[begin:end] = operation[begin:end][list(decision.operation)]
+        mode[begin:end] = decision.mode
+        new = Steps(operation=operation, mode=mode)
+        held = np.array(decision.held, np.int64) * self._view.page_bytes
+        held = np.minimum(held, self.line.size_bytes[list(cut.tensors), None])
+        return Plan(
+            steps=new,
+            residency=self._residency(cut, begin, end, held),
+            stores=self._stores(cut, timeline(self._instance, new), held, decision),
+        )
+
+    def _residency(self, cut: Cut, begin: int, end: int, held: Ints) -> Residency:
+        rows = self._plan.residency
+        mine = np.isin(rows.tensor, cut.tensors)
+        inside = mine & (rows.begin < end) & (rows.end > begin)
+        parts = [*rows.take(~inside).rows()]
+        for tensor, first, last, size in rows.take(inside).rows():
+            parts += [(tensor, first, begin, size)] if first < begin else []
+            parts += [(tensor, end, last, size)] if last > end else []
+        for tensor, sizes in zip(cut.tensors, held.tolist(), strict=True):
+            parts += [(tensor, begin + k, begin + k + 1, s) for k, s in enumerate(sizes) if s]
+        return Residency.of_rows([*_joined(sorted(parts))])
+
+    def _stores(self, cut: Cut, line: Timeline, held: Ints, decision: WindowDecision) -> Stores:
+        """Return stores that make what the decision says valid; later ones store what is left."""
+        begin, end = cut.first, cut.first + len(decision.mode)
+        rows = self._plan.stores
+        mine = np.isin(rows.tensor, cut.tensors)
+        inside = mine & (rows.step >= begin) & (rows.step < end)
+        stores = {(step, t): size for step, t, size in rows.take(~inside).rows()}
+        written = _written(line, begin, end)
+        page = self._view.page_bytes
+        tensors = np.array(cut.tensors, np.int64)
+        now, then = (
+            self._view.suffix.valid(tensors, np.full_like(tensors, step)).tolist()
+            for step in (begin, end)
+        )
+        for k, tensor in enumerate(cut.tensors):
+            size, valid = int(line.size_bytes[tensor]), now[k]
+            for step in range(begin, end):
+                if (step, tensor) in written:
+                    valid = size - int(held[k, step - begin])
+                pages = -(-size // page) - decision.valid[k][step - begin]
+                wanted = size - min(size, pages * page)
+                if decision.stored[k][step - begin] and wanted > valid:
+                    stores[step, tensor] = wanted - valid
+                    valid = wanted
+            self._shorten(stores, tensor, end, valid - then[k])
+        return Stores.of_rows([(*key, stores[key]) for key in sorted(stores)])
+
+    def _shorten(
+        self, stores: dict[tuple[int, int], int], tensor: int, step: int, extra: int
+    ) -> None:
+        """Take what is stored already off the stores up to the next write of a tensor."""
+        line, rows = self.line, self._plan.stores
+        if extra <= 0:
+            return
+        writes = line.step[(line.tensor == tensor) & (line.kind != Access.READ)]
+        next_write = int(writes[writes >= step].min(initial=line.steps))
+        for later in rows.step[(rows.tensor == tensor) & (rows.step >= step)].tolist():
+            if later >= next_write or extra <= 0:
+                return
+            gone = min(extra, stores[later, tensor])
+            extra -= gone
+            stores[later, tensor] -= gone
+            if not stores[later, tensor]:
+                del stores[later, tensor]
+
+
+def _written(line: Timeline, begin: int, end: int) -> set[tuple[int, int]]:
+    """Return the steps of a range, each with a tensor that it writes."""
+    rows = slice(int(line.first[begin]), int(line.first[end]))
+    writes = line.kind[rows] != Access.READ
+    return set(
+        zip(line.step[rows][writes].tolist(), line.tensor[rows][writes].tolist(), strict=True)
+    )
+
+
+def _joined(rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """Join sorted rows of a tensor that follow each other and are as large."""
+    for _, some in groupby(rows, key=lambda row: row[0]):
+        last: tuple[int, ...] | None = None
+        for row in some:
+            if last is not None and last[2] == row[1] and last[3] == row[3]:
+                last = (last[0], last[1], row[2], row[3])
+                continue
+            if last is not None:
+                yield last
+            last = row
+        if last is not None:
+            yield last

@@ -304,6 +304,7 @@ def test_the_search_of_all_covers_begins_with_those_of_the_batch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else what has bands is searched until the time is up, and what lies near is not found."""
+    from formulations.covers import schedule
     from formulations.covers.schedule import _Search
 
     b = GraphBuilder("stack")
@@ -325,9 +326,12 @@ def test_the_search_of_all_covers_begins_with_those_of_the_batch(
         plain(search, cover, *given, **options)
 
     monkeypatch.setattr(_Search, "attempt", noted)
+    # Covers of the batch are left after two counted seconds; the limit is for a busy machine.
+    monkeypatch.setattr(schedule, "_BATCH_SHARE", 0.03)
+    monkeypatch.setattr(schedule, "_FIRST_SHARE", 0.04)
     for family in ("batch", "all"):
         # Until one with bands is tried; of the batch there is none.
-        asked = request(threads=1, stop=lambda family=family: bands(family))
+        asked = request(threads=1, time_limit_s=60.0, stop=lambda family=family: bands(family))
         assert solve(instance, f"pieces:family={family}", asked).verified
     first = tried["all"][0]
     assert first == tried["batch"][0]

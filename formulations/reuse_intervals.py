@@ -45,9 +45,9 @@ class ReuseIntervals:
         In the interval, the SPM may hold bytes that DRAM does not.
     final : (a,) bool
         Leaves contents that were written and must be in DRAM at the end.
-    early : (a,) bool
-        What is written blindly is held in the step before, too.
     """
+
+    _early: Bools | None = None
 
     def __init__(self, line: Timeline, order: Ints, early: Bools | None = None) -> None:
         """Arrange the accesses of a timeline in ``order`` (a,); ``early`` (a,) is as they come."""
@@ -67,8 +67,13 @@ class ReuseIntervals:
         self.live: Bools = needed & (self.kind != Access.WRITE)
         self.from_dram = first & in_dram
         self.dirty = self.live & ~first & (self.version[self.previous] >= 0)
-        self.early: Bools = np.zeros(order.size, bool) if early is None else early[order]
+        self._early = None if early is None else early[order]
         self.final = (self.next < 0) & line.keep[self.tensor] & (self.version >= 0)
+
+    @cached_property
+    def early(self) -> Bools:
+        """(a,) Blind writes whose bytes are held in the step before, too; mostly there are none."""
+        return np.zeros(self.step.size, bool) if self._early is None else self._early
 
     @cached_property
     def read(self) -> Bools:

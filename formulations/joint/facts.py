@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from math import gcd
 
+import networkx
 import numpy as np
 
 from spmopt.core.instance import Instance
@@ -173,14 +174,12 @@ def analyze(
 
 def _closure(instance: Instance, pairs: Sequence[tuple[int, int]]) -> Bools:
     """Transitive closure of the dependences, and of ``pairs``, earlier to later as listed."""
-    needed = [set(earlier) for earlier in dependences(instance)]
-    for earlier, later in pairs:
-        needed[later].add(earlier)
-    before = np.zeros((len(needed), len(needed)), bool)
-    for index, others in enumerate(needed):
-        for other in others:
-            before[:, index] |= before[:, other]
-            before[other, index] = True
+    needed = dependences(instance)
+    graph = networkx.DiGraph(pairs)
+    graph.add_nodes_from(range(len(needed)))
+    graph.add_edges_from((one, later) for later, before in enumerate(needed) for one in before)
+    closure = networkx.transitive_closure_dag(graph)
+    before: Bools = networkx.to_numpy_array(closure, range(len(needed)), dtype=bool)
     return before
 
 

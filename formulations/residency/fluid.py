@@ -10,6 +10,7 @@ from formulations.residency.banks.schedule import bounded
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import Optimum, fluid_optimum
 from formulations.residency.replay import replay_certificate
+from formulations.residency.setups import with_setups
 from spmopt.core.bypass import without_bypass
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate, Outcome
@@ -37,7 +38,8 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     solved, cut_short = _solved(instance, request)
     gap = f"the fluid optimum is at most {100 * solved.gap:.3g} % above this bound"
     notes = (gap,) if isfinite(solved.gap) else ()
-    return Outcome(plan=None, certificate=solved.certificate, notes=notes, cut_short=cut_short)
+    proof = with_setups(instance, request, solved.certificate)
+    return Outcome(plan=None, certificate=proof, notes=notes, cut_short=cut_short)
 
 
 def _replayed(instance: Instance, request: Request) -> Outcome:
@@ -57,8 +59,9 @@ def _replayed(instance: Instance, request: Request) -> Outcome:
 def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, Fraction | None]:
     """Return the prices that prove a bound, and the value of a solution of the relaxation.
 
-    The optimum of the relaxation lies between the two; None where the time was too short for
-    one. It is convex in the capacity, so that several of these enclose a whole curve.
+    The optimum of the relaxation lies between the two, on a machine without set-ups; None where
+    the time was too short for one. It is convex in the capacity, so that several of these enclose
+    a whole curve.
 
     Raises
     ------

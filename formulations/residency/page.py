@@ -9,6 +9,7 @@ from math import inf
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
 from formulations.residency.flow.timed import timed_start
+from formulations.residency.setups import with_setups
 from formulations.residency.states.schedule import ENUMERATION, enumerated
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
@@ -35,6 +36,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         An operation's stationary operands and scratch do not fit the SPM.
     """
     outcome, gap = _rounded(instance, request)
+    outcome = replace(outcome, certificate=with_setups(instance, request, outcome.certificate))
     if gap <= request.tolerance or outcome.plan is None:
         return outcome
     found = enumerated(instance, request, outcome.plan, outcome.certificate)

@@ -22,6 +22,7 @@ from formulations.residency.bound.prices import (
     CostCoefficients,
     Multipliers,
     binary_digits,
+    dearest_setups,
     dma_limit,
     most_passes,
     multipliers,
@@ -30,6 +31,7 @@ from formulations.residency.bound.prices import (
 )
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.paths import path_use
+from formulations.residency.setups import setup_bytes
 from formulations.residency.subgradient import HOLD_SCALE, POLISH, Ascent
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
@@ -66,8 +68,12 @@ class _Search:
     def __init__(self, instance: Instance, objective: Objective) -> None:
         line = relaxed_timeline(instance)
         self.coefficients = CostCoefficients(instance, line, objective)
-        self._by_steps = RankedIntervals(line)
-        self._intervals = RankedIntervals(by_instants(line), early=held_early(line))
+        setup = setup_bytes(instance)
+        self._by_steps = RankedIntervals(line, setup_bytes=setup)
+        # A load may run beside another operation than its set-up: of streams alone it is known.
+        self._intervals = RankedIntervals(
+            by_instants(line), early=held_early(line), setup_bytes=setup, loads=False
+        )
         self._steps, self._bound = line.steps, -np.inf
         self._at_instants = copy(self.coefficients)
         room = self.coefficients.capacity_bytes
@@ -143,6 +149,7 @@ class _Search:
         start, end = np.minimum(self.at_start, most), np.minimum(prices.spm, most)
         moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
         path = float(start.sum() + end.sum() + (PARTS * passes.sum() + 1) * moves)
+        path += dearest_setups(instance, dearest)
         bits = binary_digits(dearest, path, MAGNITUDE) if dearest > 0 else 0
         limit = dma_limit(instance, objective, bits)
         duplex = coefficients.duplex

@@ -36,7 +36,7 @@ with 22,000 operations, seconds on most networks."""
 _FEW = 3
 """Orders that are compared however many operations there are."""
 _NEVER = Fraction(10**30)
-_SHARE, _LARGE_SHARE = 0.25, 0.55
+_SHARE, _LARGE_SHARE = 0.25, 0.5
 """Of what is left to who decides the order too: windows come after it, and where all can be
 decided at once that does."""
 _UNLIMITED = 1e6

@@ -127,8 +127,8 @@ class WindowCutter:
             operands=tuple(
                 WindowOperand(
                     tensor=number[tensor],
-                    reads=line.kind[row] != Access.WRITE,
-                    writes=line.kind[row] != Access.READ,
+                    reads=bool(line.kind[row] != Access.WRITE),
+                    writes=bool(line.kind[row] != Access.READ),
                     passes=operand.passes,
                     stationary=operand.stationary,
                     needed=bool(line.live_after[row]),

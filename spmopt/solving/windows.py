@@ -3,7 +3,7 @@
 In a window it decides the order and modes of operations, what is resident, by pages, in each
 step, and so when transfers start, and what is stored when; addresses follow
 (:func:`spmopt.assemble.addresses.place_in_time`). Its times are nearly those of the replay
-(:mod:`formulations.windows.time_rows`), which judges every decision: whatever is illegal or no
+(:mod:`formulations.step_windows.time_rows`), which judges every decision: whatever is illegal or no
 better is dropped. So the search ends anywhere, never with less than it began.
 
 Windows of six steps come first, those with most time in which nothing is computed, each until it
@@ -36,8 +36,8 @@ from spmopt.verifier import require_legal
 
 _SIZES = ((6, 4, 3.0), (10, 6, 8.0))
 """Steps of a window, of its tail, and the counted seconds of one: longer ones on what is left."""
-_WORKER = "formulations.windows.cpsat_worker:decide"
-_SHARE, _LARGE_SHARE = 0.3, 0.9
+_WORKER = "formulations.step_windows.cpsat_worker:decide"
+_SHARE, _LARGE_SHARE = 0.3, 0.7
 """Of the time limit where all is decided at once afterwards; of what is left of it elsewhere."""
 ORIGIN = "CP-SAT in windows of steps"
 

@@ -138,6 +138,8 @@ def enclose(
     request = replace(search.request(instance), tolerance=tolerance, prices=near)
     module, name = _ENCLOSE
     solver = cast("_Enclose", getattr(import_module(module), name))
+    # Of the relaxation without set-ups: schedules are held against the bound with them.
+    instance = replace(instance, machine=replace(instance.machine, dma_setup_cycles=0))
     certificate, upper = solver(instance, request)
     return EnclosedOptimum(
         capacity_bytes=section.usable_bytes(spm_bytes),

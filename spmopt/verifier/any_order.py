@@ -29,6 +29,7 @@ bypasses the scratchpad is counted apart, as in :mod:`spmopt.verifier.bound`.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,19 +49,25 @@ def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
     remainder = without_bypass(instance)
     machine, line = remainder.instance.machine, relaxed_timeline(remainder.instance)
     into, out = _once(line, loose)
+    setup = machine.dma_setup_cycles
     room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
     forced = _crossing(line, room, loose)
     all_forced = sum(forced)
     beta = machine.bytes_per_cycle
     channels = 2 if machine.duplex else 1
-    moved = Fraction(max(into, out) if machine.duplex else into + out)
-    transfers = max(moved, Fraction(all_forced, channels)) / beta
+    moved_in, moved_out = (each.size_bytes / beta + setup * each.tensors for each in (into, out))
+    moved = max(moved_in, moved_out) if machine.duplex else moved_in + moved_out
+    crossing = sum(map(bool, forced))
+    transfers = max(moved, (all_forced / beta + setup * crossing) / channels)
     # Whole numbers of 1 / (channels * beta's numerator) cycles are quicker than fractions.
     unit, per_byte = channels * beta.numerator, beta.denominator
     each = zip(line.compute_cycles.tolist(), forced, strict=True)
-    computing = Fraction(sum(max(c * unit, f * per_byte) for c, f in each), unit)
+    once = setup * beta.numerator  # of a step in which something crosses
+    computing = Fraction(sum(max(c * unit, f * per_byte + once if f else 0) for c, f in each), unit)
     in_byte, out_byte = objective.dram_in_byte, objective.dram_out_byte
-    transferred = max(in_byte * into + out_byte * out, min(in_byte, out_byte) * all_forced)
+    transferred = max(
+        in_byte * into.size_bytes + out_byte * out.size_bytes, min(in_byte, out_byte) * all_forced
+    )
     of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
     bypassed = None if loose[list(instance.bypassing)].any() else remainder.streams
     return (
@@ -90,14 +97,21 @@ def _loose(instance: Instance) -> Bools:
     return found
 
 
-def _once(line: Timeline, loose: Bools) -> tuple[int, int]:
-    """Return bytes that enter and leave once at least."""
+class _Moved(NamedTuple):
+    """Bytes, and of how many tensors: each needs a command."""
+
+    size_bytes: int
+    tensors: int
+
+
+def _once(line: Timeline, loose: Bools) -> tuple[_Moved, _Moved]:
+    """Return what enters and leaves once at least."""
     read, written = np.zeros((2, line.size_bytes.size), bool)
     read[line.tensor[line.kind != int(Access.WRITE)]] = True
     written[line.tensor[line.kind != int(Access.READ)]] = True
     enters = line.in_dram & read & np.where(loose, ~written, line.live_before)
-    sizes = line.size_bytes
-    return sum(sizes[enters].tolist()), sum(sizes[written & line.keep].tolist())
+    entering, leaving = (line.size_bytes[each].tolist() for each in (enters, written & line.keep))
+    return _Moved(sum(entering), len(entering)), _Moved(sum(leaving), len(leaving))
 
 
 def _crossing(line: Timeline, room: Ints, loose: Bools) -> list[int]:

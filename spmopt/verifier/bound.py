@@ -28,7 +28,8 @@ being resident and for being moved. What a byte does in a legal schedule is a pa
 along the arcs of :mod:`spmopt.verifier.paths` (R2 to R5, R7), so it pays at least the shortest
 path, which is the same for all bytes of a tensor. Of the replay there is a proof of its own
 (:mod:`spmopt.verifier.replay_bound`). Several modes: the least of each figure
-(``relaxed_timeline``). DMA set-up, rounding up and the waste of part-filled pages are dropped.
+(``relaxed_timeline``). Set-ups of commands are added to paths (:mod:`spmopt.verifier.setups`);
+rounding up and the waste of part-filled pages are dropped.
 
 A certificate may name a class of schedules, and then proves nothing about others: *whole tensors*,
 of which each is resident in full or not at all in a step that uses it. What can be resident in no
@@ -58,6 +59,7 @@ from spmopt.verifier.kept_bound import kept_paths
 from spmopt.verifier.paths import all_paths
 from spmopt.verifier.price_check import CheckedPrices, step_prices
 from spmopt.verifier.replay_bound import replay_bound
+from spmopt.verifier.setups import setups_of_steps
 
 _CLASSES = (WHOLE_TENSORS, KEPT_WHOLE)
 
@@ -115,7 +117,9 @@ def _of_steps(
     elif holds_for == KEPT_WHOLE:
         total = kept_paths(instance, certificate, line, prices)
     else:
-        total = all_paths(line, prices, never_resident(instance) if holds_for else ())
+        absent = never_resident(instance) if holds_for else ()
+        setups = setups_of_steps(instance, certificate, prices)
+        total = all_paths(line, prices, absent, setups=setups)
     total += sum(map(mul, prices.cycle, line.compute_cycles.tolist()))
     held: int = sum(map(mul, prices.hold.tolist(), room.tolist()))
     return total - held

@@ -20,6 +20,7 @@ import numpy as np
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.verifier.price_check import INFINITE, CheckedPrices
+from spmopt.verifier.setups import MoveSetups, Setups, least_in_ranges
 
 N, R, D, U = range(4)
 _BLOCK = 1 << 13
@@ -31,14 +32,20 @@ def all_paths(
     prices: CheckedPrices,
     absent: Collection[tuple[int, int]],
     early: Bools | None = None,
+    setups: Setups | None = None,
 ) -> int:
-    """Return ``sum_t s_t DP_t``.
+    """Return ``sum_t s_t DP_t``, with set-ups of commands where there are ``setups``.
 
     ``absent``: steps, each with a tensor that it uses and that is not resident then; ``early``
     (a,): accesses whose resident bytes were held in the step before, too.
     """
     order = np.argsort(line.tensor, kind="stable")
     gap = _stretches(line, prices)
+    moves = None if setups is None else MoveSetups.of(line, prices, setups)
+    if moves is not None:
+        gap += np.stack(
+            (np.zeros_like(moves.load), moves.load_before, moves.store_before, moves.store_before)
+        )
     stay = stay_prices(line, prices, absent)
     if early is not None:
         stay[early] += prices.hold[line.step[early] - 1]
@@ -49,11 +56,13 @@ def all_paths(
         tensor = line.tensor[rows]
         starts = np.flatnonzero(np.diff(tensor, prepend=-1))
         counts = np.diff(starts, append=rows.size)
-        costs = access_costs(line, rows, prices, stay[rows], _arriving(gap[:, rows]))
+        costs = access_costs(line, rows, prices, stay[rows], _arriving(gap[:, rows]), moves)
         costs = _joined(costs, np.arange(rows.size) - np.repeat(starts, counts))
         owner = tensor[starts]
         least = costs[np.where(line.in_dram[owner], N, U), :, np.arange(owner.size)]
         least[:, D] += final[line.step[line.last_access[owner]] + 1]
+        if moves is not None:
+            least[:, D] += moves.final[owner]
         total += sum(map(mul, line.size_bytes[owner].tolist(), least.min(axis=1).tolist()))
     return total
 
@@ -67,8 +76,13 @@ def stay_prices(line: Timeline, prices: CheckedPrices, absent: Collection[tuple[
     return stay
 
 
-def access_costs(
-    line: Timeline, rows: Ints, prices: CheckedPrices, stay: Ints, old: tuple[Ints, ...]
+def access_costs(  # noqa: PLR0917
+    line: Timeline,
+    rows: Ints,
+    prices: CheckedPrices,
+    stay: Ints,
+    old: tuple[Ints, ...],
+    moves: MoveSetups | None = None,
 ) -> Ints:
     """Follow accesses: the table of section 5, with a price for each direction.
 
@@ -85,6 +99,8 @@ def access_costs(
     stay : (k,)
     old
         Costs in N, R, D, U before each access, each (4, k): by state at a start.
+    moves
+        What bytes pay for set-ups.
 
     Returns
     -------
@@ -98,12 +114,17 @@ def access_costs(
     store = np.where(firm & written, prices.firm_store[step], prices.store[step])
     dropped = np.minimum(np.minimum(n, r), u)
     anywhere = np.minimum(dropped, d)
+    times_in = np.where(read, passes, np.where(live, passes - 1, 0))
+    times_out = np.where(written & live, passes, 0)
+    by = times_in * load + times_out * store
+    if moves is not None:
+        by += np.where(times_in > 0, moves.stream_in[rows], 0)
+        by += np.where(times_out > 0, moves.stream_out[rows], 0)
+        load, store = load + moves.load[rows], store + moves.store[rows]
     entered = np.minimum(n + load, r)
     dirty = np.where(read, np.where(written, np.minimum(entered, d), d), anywhere) + stay
     clean = np.where(written, dirty + store, np.minimum(entered, d + store) + stay)
-    times_in = np.where(read, passes, np.where(live, passes - 1, 0))
-    times_out = np.where(written & live, passes, 0)
-    streamed = np.where(read, dropped, anywhere) + times_in * load + times_out * store
+    streamed = np.where(read, dropped, anywhere) + by
     streamed[:, firm] = INFINITE
     dead = np.minimum(np.minimum(clean, dirty), streamed)
     none = np.full_like(dead, INFINITE)
@@ -130,27 +151,11 @@ def _stretches(line: Timeline, prices: CheckedPrices) -> Ints:
     """
     paid = prices.held
     first = np.where(line.previous < 0, 0, line.step[line.previous] + 1)
-    load, stay, drop = _least(
+    load, stay, drop = least_in_ranges(
         np.stack((prices.load - paid[:-1], prices.store, prices.store + paid[1:])), first, line.step
     )
     held = paid[line.step] - paid[first]
     return np.stack((held, load + paid[line.step], held + stay, drop - paid[first]))
-
-
-def _least(values: Ints, first: Ints, last: Ints) -> Ints:
-    """Return (c, k) the least of each row of ``values`` (c, n) over steps [first, last).
-
-    Infinite over no steps. Each range is two of a power of two, which may share steps.
-    """
-    found = np.full((values.shape[0], first.size), INFINITE, np.int64)
-    _, level = np.frexp(last - first)  # 0 where the range is empty
-    width, table = 1, values
-    for power in range(1, int(level.max(initial=0)) + 1):
-        asked = np.flatnonzero(level == power)
-        found[:, asked] = np.minimum(table[:, first[asked]], table[:, last[asked] - width])
-        table = np.minimum(table[:, :-width], table[:, width:])
-        width *= 2
-    return found
 
 
 def _arriving(gap: Ints) -> tuple[Ints, ...]:

@@ -25,11 +25,12 @@ What is left is a sum over bytes. A byte that operation i finds on chip, or leav
 when the operation ends, and one that it writes from its start on; a byte kept between two uses is
 held at all instants between; one that is loaded or stored, from or until the moment at which it
 moves itself. No load brings what operation i wrote before it has ended, for loads wait for that.
-Streams of operation i move while it runs, and what they take is in DRAM before (R3,
-R5). Loads and stores of what is stationary never move while its own operation runs: arcs before it
-starts, and after it has ended, stand for them. What bypasses the scratchpad streams while its
-operation runs, so that it takes as much off the time for all else as off that of steps. So what a
-byte does is a path over the same states and arcs, over instants.
+Streams of operation i move while it runs, set-up included, and what they take is in DRAM
+before (R3, R5). Of loads and stores the set-up may run beside another operation than a byte of
+theirs: it is dropped. Loads and stores of what is stationary never move while its own operation
+runs: arcs before it starts, and after it has ended, stand for them. What bypasses the scratchpad
+streams while its operation runs, so that it takes as much off the time for all else as off that of
+steps. So what a byte does is a path over the same states and arcs, over instants.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier.paths import all_paths
 from spmopt.verifier.price_check import CheckedPrices, check_magnitude
+from spmopt.verifier.setups import setups_of_streams
 
 
 def replay_bound(
@@ -91,7 +93,8 @@ def replay_bound(
         firm_store=firm[1],
         cycle=[],
     )
-    total: int = all_paths(at_instants, priced, (), held_early(line))
+    setups = setups_of_streams(instance, certificate, load.size)
+    total: int = all_paths(at_instants, priced, (), held_early(line), setups)
     total += sum(map(mul, prices.cycle, line.compute_cycles.tolist()))
     held: int = sum(map(mul, (at_start + prices.hold).tolist(), room.tolist()))
     return total - held

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
-from spmopt.assemble.addresses import Allocator, FreeExtents
+from spmopt.assemble.addresses import Allocator, FreeExtents, place_in_time
 from spmopt.core.instance import Instance
-from spmopt.core.schedule import Placements, Plan
+from spmopt.core.schedule import Placements, Plan, Stores
+from spmopt.core.timeline import timeline
 from tests.assemble.small import Op, data, plan, problem
 
 SPM_PAGES = 12
@@ -188,3 +189,39 @@ def test_a_tensor_that_stays_has_one_row_however_its_residency_is_cut() -> None:
     chosen = plan(instance, [("x", 0, 1, 6), ("x", 1, 2, 6), ("x", 2, 3, 6)])
     placements = assemble(instance, chosen).placements
     assert np.array_equal(placements.end - placements.begin, [3])
+
+
+@given(fitting_plans(), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 7))))
+def test_places_in_time_are_places(
+    case: tuple[Instance, Plan], stored: list[tuple[int, int]]
+) -> None:
+    """Whatever was stored when, every resident page has one place."""
+    instance, chosen = case
+    stores = Stores.of_rows([(*each, 1) for each in sorted(set(stored))])
+    line = timeline(instance, chosen.steps)
+    placements = place_in_time(instance.machine, line, chosen.residency, stores)
+    for step in range(line.steps):
+        found = owners(placements, step)
+        assert all(page < SPM_PAGES for page in found)
+        for tensor, begin, end, size in chosen.residency.rows():
+            if begin <= step < end:
+                pages = [(tensor, page) for page in range(-(-size // PAGE))]
+                assert set(pages) <= set(found.values())
+
+
+@pytest.mark.parametrize(("pages", "waits"), [(4, False), (3, True)])
+def test_an_operation_overwrites_what_no_store_empties(pages: int, waits: bool) -> None:
+    """x leaves and is stored; y is written then, z loaded: z takes the pages of x, y others."""
+    sizes = {name: data(2 * PAGE) for name in ("x", "y", "z")}
+    operations = [Op(writes=["x"]), Op(reads=["z"], writes=["y"]), Op(reads=["y", "z"])]
+    instance = problem(sizes, operations, spm=pages * PAGE, page=PAGE)
+    rows = [("x", 0, 1, 8), ("y", 1, 3, 8), ("z", 1, 3, (pages - 2) * PAGE)]
+    chosen = plan(instance, rows)
+    names = [tensor.name for tensor in instance.tensors]
+    x, y = names.index("x"), names.index("y")
+    stores = Stores.of_rows([(0, x, 8)])
+    line = timeline(instance, chosen.steps)
+    placements = place_in_time(instance.machine, line, chosen.residency, stores)
+    emptied = {page for page, (tensor, _) in owners(placements, 0).items() if tensor == x}
+    overwritten = {page for page, (tensor, _) in owners(placements, 1).items() if tensor == y}
+    assert bool(emptied & overwritten) == waits

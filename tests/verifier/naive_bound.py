@@ -73,6 +73,8 @@ def _cheapest(instance: Instance, line: Timeline, certificate: Certificate, tens
                     continue
                 for store in (False, True):
                     here = _byte(instance, line, certificate, step, access)
+                    if not kept:
+                        here = _with_setups(instance, certificate, here, step, tensor)
                     found = here.move((was, valid_before), resident, store, live)
                     if found is None:
                         continue
@@ -142,6 +144,25 @@ def _byte(
     )
 
 
+def _with_setups(
+    instance: Instance, certificate: Certificate, byte: Byte, step: int, tensor: int
+) -> Byte:
+    """Add what a byte's share of a command's set-up costs, for each command that moves it."""
+    machine, size = instance.machine, instance.tensors[tensor].size_bytes
+    factor = machine.dma_setup_cycles * machine.bytes_per_cycle
+    inward, outward = int(certificate.dram_in[step]), int(certificate.dram_out[step])
+    both = inward + outward if machine.duplex else inward
+    rest = machine.dma_setup_cycles * _rho(instance, certificate, step)
+    firm_in, firm_out = byte.stationary and byte.reads, byte.stationary and byte.writes
+    return replace(
+        byte,
+        setup_in=(floor(factor * both) + rest if firm_in else floor(factor * inward)) // size,
+        setup_out=(floor(factor * both) + rest if firm_out else floor(factor * outward)) // size,
+        stream_setup_in=floor(factor * inward) // size,
+        stream_setup_out=floor(factor * outward) // size,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Byte:
     """One byte in one step: how the step uses it, and what it pays there."""
@@ -155,6 +176,10 @@ class Byte:
     store: int
     hold: int
     streams: bool = False
+    setup_in: int = 0
+    setup_out: int = 0
+    stream_setup_in: int = 0
+    stream_setup_out: int = 0
 
     @classmethod
     def used(cls, line: Timeline, access: int, *, load: int, store: int, hold: int) -> Self:
@@ -185,19 +210,21 @@ class Byte:
         if resident and not was_resident and not blind:
             if not valid:
                 return None  # R2
-            cost += self.load
+            cost += self.load + self.setup_in
         if self.reads and not resident:
             if not valid:
                 return None  # R3
-            cost += self.passes * self.load
+            cost += self.passes * self.load + self.stream_setup_in
         if self.writes:
             valid = not resident and self.needed_after
             if valid:  # R4
-                cost += self.passes * self.store + blind * (self.passes - 1) * self.load
+                cost += self.passes * self.store + self.stream_setup_out
+                if blind and self.passes > 1:
+                    cost += (self.passes - 1) * self.load + self.stream_setup_in
         if store:
             if valid or not resident:
                 return None
-            valid, cost = True, cost + self.store
+            valid, cost = True, cost + self.store + self.setup_out
         return valid, cost
 
 

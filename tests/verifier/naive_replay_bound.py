@@ -6,7 +6,7 @@ last; it is valid in DRAM or not. All ways are tried, by what rules R2 to R7 ask
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
 
@@ -118,6 +118,8 @@ def _cheapest(
             store=bare_out if firm and kind != Access.READ else part.store,
             hold=part.hold + (part.before if written else 0),
         )
+        if access >= 0:
+            byte = _with_setups(instance, certificate, byte, part.step, tensor)
         after = dict[tuple[bool, bool], int]()
         for before, cost in costs.items():
             for held, store in ((False, False), (True, False), (True, True)):
@@ -130,3 +132,16 @@ def _cheapest(
         live = bool(line.live_after[access]) if access >= 0 else live
     keep = bool(line.keep[tensor])
     return min(cost for (_, valid), cost in costs.items() if valid or not keep)
+
+
+def _with_setups(
+    instance: Instance, certificate: Certificate, byte: Byte, step: int, tensor: int
+) -> Byte:
+    """Add the shares of the set-ups of streams, which run while their operation does."""
+    machine, size = instance.machine, instance.tensors[tensor].size_bytes
+    factor = machine.dma_setup_cycles * machine.bytes_per_cycle
+    return replace(
+        byte,
+        stream_setup_in=floor(factor * int(certificate.dram_in[step])) // size,
+        stream_setup_out=floor(factor * int(certificate.dram_out[step])) // size,
+    )

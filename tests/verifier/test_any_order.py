@@ -115,3 +115,26 @@ def test_a_loose_tensor_may_be_overwritten_first() -> None:
         fixed, operations=tuple(replace(each, predecessors=()) for each in fixed.operations)
     )
     assert any_order_bound(free, TRAFFIC) == 4
+
+
+@pytest.mark.parametrize(("duplex", "least"), [(False, 4 + 8 + 2 * 5), (True, 8 + 5)])
+def test_what_enters_and_leaves_needs_a_command_each(duplex: bool, least: int) -> None:
+    instance = tiny(
+        {"x": (4, "in"), "y": (8, "keep")},
+        [Op(reads="x", writes="y", cycles=1)],
+        spm=16,
+        dma_setup_cycles=5,
+        duplex=duplex,
+    )
+    assert any_order_bound(instance, MAKESPAN) == least
+
+
+def test_what_does_not_fit_needs_a_command_in_each_step() -> None:
+    """Of x 4 bytes cross twice: 9 cycles each, with their set-up; computing takes 1."""
+    instance = tiny(
+        {"x": (12, "in")},
+        [Op(reads="x", cycles=1), Op(reads="x", cycles=1)],
+        spm=8,
+        dma_setup_cycles=5,
+    )
+    assert any_order_bound(instance, MAKESPAN) == max(2 * (4 + 5), 12 + 5)

@@ -11,12 +11,13 @@ import pytest
 
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.schedule import Command, Schedule
+from spmopt.core.schedule import Command, Plan, Residency, Schedule, Steps, Stores
 from spmopt.core.timeline import Access
 from spmopt.verifier import Replay, ScheduleArrays, replay, verify
 from tests.banked import banked
 from tests.strategies import random_instance
 from tests.thorough import share, some
+from tests.tiny import Op, tiny
 from tests.verifier.builders import IN, LOAD, STORE, machine, operation, schedule, tensor
 from tests.verifier.changes import with_cell, without
 from tests.verifier.hand_made import all_cases, in_place, reuse, run_ahead, two_layers
@@ -242,3 +243,21 @@ def test_a_store_is_over_before_its_bytes_are_read(duplex: bool, kind: Command) 
     assert report.replay.command_start.tolist() == [0, 8]
     assert report.replay.operation_start.tolist() == [0, 1, 3]
     assert report.replay.operation_end.tolist() == [1, 3, 16]
+
+
+def test_a_load_waits_until_what_wrote_its_bytes_has_ended() -> None:
+    """Streamed out while 10 cycles are computed; its last row is there only then."""
+    instance = tiny(
+        {"a": (4, ""), "b": (4, "keep")},
+        [Op(writes="a", cycles=10), Op(reads="a", writes="b", stationary="a", cycles=1)],
+        spm=8,
+    )
+    rows = Residency.of_rows([(0, 1, 2, 4)])
+    steps = Steps.listed(np.zeros(2, np.int64))
+    found = verify(
+        instance, assemble(instance, Plan(steps=steps, residency=rows, stores=Stores.empty()))
+    )
+    assert found.replay is not None
+    load = found.replay.command_start[1]
+    assert (found.replay.command_end[0], load) == (4, 10)
+    assert found.replay.operation_start.tolist() == [0, 14]

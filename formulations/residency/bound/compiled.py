@@ -89,12 +89,13 @@ _INTERVALS = _structure(
     "Intervals",
     *((name, c_int64) for name in ("accesses", "steps", "ranks")),
     *((name, c_void_p) for name in ("slice", "step", "begin", "flags", "size", "passes")),
+    *((name, c_void_p) for name in ("moved", "streamed")),
 )
 _MINIMA = ("value", "prefix", "suffix", "sparse")
 _PRICES = _structure(
     "Prices",
     *((name, c_void_p) for name in ("loaded", "stored", "held", "held_before")),
-    *((name, c_double) for name in ("loaded_fixed", "stored_fixed")),
+    *((name, c_double) for name in ("loaded_fixed", "stored_fixed", "in_byte", "out_byte")),
     ("blocks", c_int64),
     *((name, c_void_p) for name in _MINIMA),
 )
@@ -148,6 +149,8 @@ class Kernel:
             flags=_flags(intervals),
             size=intervals.size_bytes.astype(np.float64),
             passes=intervals.passes.astype(np.float64),
+            moved=None if intervals.setups is None else intervals.setups.moved,
+            streamed=None if intervals.setups is None else intervals.setups.streamed,
         )
         self.blocks = max(-(-steps // _BLOCK), 1)
         entries = (steps, steps, steps, self.blocks * self.blocks.bit_length())
@@ -248,6 +251,7 @@ class Kernel:
         at.loaded, at.stored = prices.loaded.ctypes.data, prices.stored.ctypes.data
         at.held = prices.held.ctypes.data
         at.loaded_fixed, at.stored_fixed = prices.loaded_fixed, prices.stored_fixed
+        at.in_byte, at.out_byte = prices.in_byte, prices.out_byte
         self._code.prepare(byref(self._intervals.structure), byref(at))
         return at
 

@@ -30,11 +30,13 @@ typedef struct {
     const int32_t *step, *begin;
     const uint16_t *flags;
     const double *size, *passes;
+    /* By how much more a byte moves because of its command's set-up, or none: by itself, streamed. */
+    const double *moved, *streamed;
 } Intervals;
 
 /* What a transfer may cost in a step, beside what does not depend on the step: of entering in it
    and staying to the interval's end, of staying from its begin and leaving, of a store alone. */
-enum { LOAD, DROP, CLEAN, WAYS = 4 }; /* the fourth pads to a power of two */
+enum { LOAD, DROP, CLEAN, ENTER, WAYS = 4 }; /* the last: of a load alone */
 typedef struct {
     double of[WAYS];
 } Least;
@@ -43,6 +45,7 @@ typedef struct {
     const double *loaded, *stored, *held; /* (steps,) prices of a byte */
     double *held_before;                  /* (steps + 1,) */
     double loaded_fixed, stored_fixed;    /* of operands that do not overlap computing */
+    double in_byte, out_byte;             /* of these what is the objective's, of a byte alone */
     /* Range minima: within blocks of steps from their begin and to their end, and (levels, blocks)
        of 2^level blocks from each on. */
     int64_t blocks;
@@ -85,7 +88,7 @@ EXPORT void prepare(const Intervals *all, Prices *prices) {
     for (int64_t i = 0; i < steps; i++) {
         double in = prices->loaded[i], out = prices->stored[i];
         before[i + 1] = before[i] + prices->held[i];
-        prices->value[i] = (Least){{in - before[i], out + before[i + 1], out, 0.0}};
+        prices->value[i] = (Least){{in - before[i], out + before[i + 1], out, in}};
     }
     for (int64_t block = 0; block < blocks; block++) {
         int64_t begin = block << BLOCK_BITS, end = begin + BLOCK < steps ? begin + BLOCK : steps;
@@ -148,6 +151,13 @@ static inline double stream_price(int flags, double passes, double into, double 
     return into + (flags & READ ? 0.0 : stored);
 }
 
+/* Whether what is streamed comes in, and goes out. */
+static inline int crosses_in(int flags, double passes) {
+    return flags & WRITE ? passes > 1 && !(flags & DEAD) : 1;
+}
+
+static inline int crosses_out(int flags) { return !(flags & (READ | DEAD)); }
+
 /* `interval`: whether the cheapest steps of the interval are asked for. */
 static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, int interval) {
     int flags = all->flags[k];
@@ -160,6 +170,12 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
         arc.load = least.of[LOAD] + before[step];
         arc.drop = least.of[DROP] - before[begin];
         arc.clean = least.of[CLEAN] + arc.hold;
+        if (all->moved && begin < step) {
+            double out = all->moved[k] * (least.of[CLEAN] - prices->out_byte);
+            arc.load += all->moved[k] * (least.of[ENTER] - prices->in_byte);
+            arc.drop += out;
+            arc.clean += out;
+        }
     } else
         arc.hold = arc.load = arc.drop = arc.clean = INFINITY;
     double loaded = prices->loaded[step], stored = prices->stored[step];
@@ -169,12 +185,22 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
     arc.load_here = flags & FIXED ? prices->loaded_fixed : loaded;
     arc.clean_here = (flags & FIXED) && !(flags & READ) ? prices->stored_fixed : stored;
     arc.stream = flags & FIXED ? INFINITY : stream_price(flags, all->passes[k], loaded, stored);
+    if (all->moved) {
+        double in = loaded - prices->in_byte, out = stored - prices->out_byte;
+        arc.load_here += all->moved[k] * (arc.load_here - prices->in_byte);
+        arc.clean_here += all->moved[k] * (arc.clean_here - prices->out_byte);
+        arc.stream += all->streamed[k] * (crosses_in(flags, all->passes[k]) ? in : 0.0);
+        arc.stream += all->streamed[k] * (crosses_out(flags) ? out : 0.0);
+    }
     return arc;
 }
 
 static inline double final_drop(const Intervals *all, const Prices *prices, int64_t k) {
     int32_t after = all->step[k] + 1;
-    return cheapest(prices, after, (int32_t)all->steps).of[DROP] - prices->held_before[after];
+    Least least = cheapest(prices, after, (int32_t)all->steps);
+    double drop = least.of[DROP] - prices->held_before[after];
+    if (!all->moved || after == all->steps) return drop;
+    return drop + all->moved[k] * (least.of[CLEAN] - prices->out_byte);
 }
 
 /* Where the slice of a rank ends for tensors before `last`. */
@@ -295,45 +321,48 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
 
             int32_t step = all->step[k], begin = all->begin[k], none = (int32_t)all->steps;
             double size = all->size[k], passes = all->passes[k];
+            double once = all->moved ? size * (1 + all->moved[k]) : size;
+            double more = all->moved ? all->streamed[k] : 0.0;
             /* Dirty bytes that a blind write leaves count from the writing step on. */
             int32_t dirty_begin = begin - (rank ? written_in(all->flags[k - back]) : 0);
             int via = before >= BY_DRAM, origin = before & 3;
             if (after == IN_DRAM && arrived < BY_DRAM && !(flags & FIXED) &&
                 (came || !(flags & DEAD))) {
-                use->into[step] += size * (came ? passes : passes - 1);
-                if (!(flags & (READ | DEAD))) use->out[step] += size * passes;
+                double times = came ? passes : passes - 1;
+                use->into[step] += size * (times > 0 ? times + more : 0.0);
+                if (crosses_out(flags)) use->out[step] += size * (passes + more);
             } else if (came && state == IN_DRAM) {
                 hold(use, step, step + 1, size);
-                use->into[step] += size;
+                use->into[step] += once;
             }
             if (!read && !(flags & DEAD) && after == IN_BOTH) {
                 if (!came) hold(use, step + 1 - written_in(flags), step + 1, size);
-                use->out[step] += size;
+                use->out[step] += once;
             }
             int32_t load_at = none, drop_at = none, clean_at = none;
             if (came && (state == IN_DRAM || via) && origin == IN_SPM_ONLY && flags & DIRTY) {
                 drop_at = cheapest_at(prices, DROP, begin, step, none);
                 hold(use, dirty_begin, drop_at + 1, size);
-                use->out[drop_at] += size;
+                use->out[drop_at] += once;
             }
             if (came && state == IN_SPM_ONLY) {
                 hold(use, dirty_begin, step + 1, size);
-                if (read && after == IN_BOTH) use->out[step] += size;
+                if (read && after == IN_BOTH) use->out[step] += once;
             } else if (came && state == IN_BOTH && (via || !rank)) {
                 load_at = cheapest_at(prices, LOAD, begin, step, none);
                 hold(use, load_at, step + 1, size);
-                use->into[load_at] += size;
+                use->into[load_at] += once;
             } else if (came && state == IN_BOTH && before == IN_BOTH) {
                 hold(use, begin, step + 1, size);
             } else if (came && state == IN_BOTH) {
                 clean_at = cheapest_at(prices, CLEAN, begin, step, none);
                 hold(use, dirty_begin, step + 1, size);
-                use->out[clean_at] += size;
+                use->out[clean_at] += once;
             }
             if (flags & FINAL && after == IN_SPM_ONLY) {
                 int32_t at = cheapest_at(prices, DROP, step + 1, none, none);
                 hold(use, step + 1 - written_in(flags), at + 1, size);
-                use->out[at] += size;
+                use->out[at] += once;
             }
             choice->load_at[k] = load_at;
             choice->drop_at[k] = drop_at;

@@ -8,7 +8,7 @@ every tensor, and range minima give the best step within each interval for a loa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from formulations.residency.bound.compiled import kernel_of
 from formulations.residency.bound.prices import CostCoefficients, MovePrices, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 
 INFINITE = np.inf
 
@@ -146,7 +146,7 @@ def priced_arcs(
     load_at, drop_at = prices.loads.argmin(inner), prices.drops.argmin(inner)
     clean_at = prices.cleans.argmin(inner)
     final_drop, final_at = final_drops(intervals, prices)
-    return Arcs(
+    arcs = Arcs(
         hold=hold,
         load=prices.loads.at(load_at) + upto[step],
         drop=prices.drops.at(drop_at) - upto[intervals.begin],
@@ -161,13 +161,49 @@ def priced_arcs(
         final_drop=final_drop,
         final_at=final_at,
     )
+    return arcs if intervals.setups is None else _with_setups(arcs, intervals, prices)
+
+
+def _with_setups(arcs: Arcs, intervals: RankedIntervals, prices: MovePrices) -> Arcs:
+    """Add shares of the set-ups of commands, at the price of their time alone."""
+    setups, inner = intervals.setups, intervals.inner
+    assert setups is not None
+    moved, streamed, step = setups.moved, setups.streamed, intervals.step
+    entered = prices.entries.at(prices.entries.argmin(inner)) - prices.in_byte
+    stored = prices.cleans.at(prices.cleans.argmin(inner)) - prices.out_byte
+    # Of no steps both are infinite, as is what they would be added to.
+    entered, stored = (np.where(inner.empty, 0.0, each) for each in (entered, stored))
+    into = np.where(_crosses_in(intervals), prices.loaded[step] - prices.in_byte, 0.0)
+    crosses_out = ~(intervals.read | intervals.dead)
+    out = np.where(crosses_out, prices.stored[step] - prices.out_byte, 0.0)
+    return replace(
+        arcs,
+        load=arcs.load + moved * entered,
+        drop=arcs.drop + moved * stored,
+        clean=arcs.clean + moved * stored,
+        load_here=arcs.load_here + moved * (arcs.load_here - prices.in_byte),
+        clean_here=arcs.clean_here + moved * (arcs.clean_here - prices.out_byte),
+        stream=arcs.stream + streamed * into + streamed * out,
+    )
+
+
+def _crosses_in(intervals: RankedIntervals) -> Bools:
+    """Return (a,) whether what is streamed at an access comes in."""
+    partial = (intervals.passes > 1) & ~intervals.dead
+    result: Bools = np.where(intervals.write, partial, True)
+    return result
 
 
 def final_drops(intervals: RankedIntervals, prices: MovePrices) -> tuple[Floats, Ints]:
     """Return (f,) the least cost of a store after each ``last`` access, and its step."""
     at = prices.drops.argmin(intervals.after_last)
     held = prices.held_before[intervals.step[intervals.last] + 1]
-    return prices.drops.at(at) - held, at
+    drop = prices.drops.at(at) - held
+    if intervals.setups is None:
+        return drop, at
+    stored = prices.cleans.at(prices.cleans.argmin(intervals.after_last)) - prices.out_byte
+    stored = np.where(intervals.after_last.empty, 0.0, stored)
+    return drop + intervals.setups.moved[intervals.last] * stored, at
 
 
 def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:

@@ -152,6 +152,7 @@ class MovePrices:
         self.loaded = prices.load + coefficients.in_byte
         self.stored = prices.store + coefficients.out_byte
         self.held = prices.spm
+        self.in_byte, self.out_byte = coefficients.in_byte, coefficients.out_byte
         self.loaded_fixed = coefficients.byte_time + coefficients.in_byte
         self.stored_fixed = coefficients.byte_time + coefficients.out_byte
 
@@ -164,6 +165,11 @@ class MovePrices:
     def loads(self) -> RangeMinimum:
         """Of loads within an interval."""
         return RangeMinimum(self.loaded - self.held_before[:-1])
+
+    @cached_property
+    def entries(self) -> RangeMinimum:
+        """Of loads within an interval, whatever is held afterwards."""
+        return RangeMinimum(self.loaded)
 
     @cached_property
     def drops(self) -> RangeMinimum:
@@ -193,7 +199,7 @@ def certificate(
     # full step may have any price (its dual is unbounded), and this one proves as much.
     spm = np.minimum(prices.spm, 4 * (passes + 1) * dearest)
     moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
-    path = float(spm.sum() + passes.sum() * moves)
+    path = float(spm.sum() + passes.sum() * moves) + dearest_setups(instance, dearest)
     bits = binary_digits(dearest, path, MAGNITUDE) if dearest > 0 else 0
     limit = dma_limit(instance, objective, bits)
     load, store = rounded_channels(
@@ -206,6 +212,18 @@ def certificate(
         dram_in=load,
         dram_out=store,
     )
+
+
+def dearest_setups(instance: Instance, dearest: float) -> float:
+    """Return what a byte of the smallest tensor pays at most for all set-ups on its path."""
+    machine, table = instance.machine, instance.operands
+    if not machine.dma_setup_cycles or not table.tensor.size:
+        return 0.0
+    sizes = [instance.tensors[tensor].size_bytes for tensor in np.unique(table.tensor).tolist()]
+    most = 4 * (int(np.bincount(table.tensor).max()) + 1)
+    setup_bytes = machine.dma_setup_cycles * float(machine.bytes_per_cycle)
+    paid: float = most * dearest * setup_bytes / min(sizes)
+    return paid
 
 
 def binary_digits(dearest: float, path: float, magnitude: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -9,8 +10,21 @@ import numpy as np
 
 from formulations.residency.bound.rangemin import StepRanges
 from formulations.reuse_intervals import ReuseIntervals
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SetupShares:
+    """Bytes (a,) that move beside one of an access's tensor: loaded or stored, and streamed.
+
+    Of whatever path all bytes of a tensor take, each command needs one set-up; its share of a byte
+    is added to each (:mod:`spmopt.verifier.setups`).
+    """
+
+    moved: Floats
+    streamed: Floats
 
 
 class RankedIntervals(ReuseIntervals):
@@ -27,6 +41,8 @@ class RankedIntervals(ReuseIntervals):
         ``(start, stop)`` of each rank.
     absent : (a,) bool
         Accesses at which no byte may be resident.
+    setups
+        By how much more bytes move because their commands need a set-up; None where none does.
     threads
         That may evaluate a dual over them.
     """
@@ -37,9 +53,15 @@ class RankedIntervals(ReuseIntervals):
         absent: Bools | None = None,
         *,
         early: Bools | None = None,
+        setup_bytes: float = 0.0,
+        loads: bool = True,
         threads: int = 1,
     ) -> None:
-        """Arrange the accesses of a timeline; ``absent``, ``early`` (a,) in its order, or nowhere."""
+        """Arrange accesses of a timeline; ``absent``, ``early`` (a,) in its order, or nowhere.
+
+        ``setup_bytes``: what the channel could move in a command's set-up, which is shared out
+        among the bytes of a tensor; not of loads and stores without ``loads``.
+        """
         self.threads = threads
         count = np.bincount(line.tensor, minlength=line.size_bytes.size)
         by_tensor = np.argsort(line.tensor, kind="stable")
@@ -49,6 +71,11 @@ class RankedIntervals(ReuseIntervals):
         super().__init__(line, np.lexsort((line.tensor, -count[line.tensor], rank)), early)
         everywhere = np.zeros(by_tensor.size, bool) if absent is None else absent
         self.absent: Bools = everywhere[self.access]
+        self.setups: SetupShares | None = None
+        if setup_bytes:
+            streamed = setup_bytes / self.size_bytes
+            moved = streamed if loads else np.zeros_like(streamed)
+            self.setups = SetupShares(moved=moved, streamed=streamed)
         self.slices = tuple(pairwise([0, *np.cumsum(np.bincount(rank)).tolist()]))
 
     @cached_property

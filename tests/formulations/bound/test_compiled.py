@@ -20,6 +20,7 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import near_best_paths
 from formulations.residency.program.paths import path_columns, path_use
 from formulations.residency.subgradient import ascend
+from spmopt.core.timeline import Access
 from tests.formulations.priced import Case, cases
 
 pytestmark = pytest.mark.skipif(
@@ -41,10 +42,14 @@ def random_prices(case: Case, generator: np.random.Generator) -> Multipliers:
 
 
 def some_absent(drawn: list[Case], generator: np.random.Generator) -> Iterator[Case]:
-    """In every third case a fifth of the accesses may have nothing resident."""
+    """In every third case a fifth of the accesses may have nothing resident, and moves a set-up."""
     for number, case in enumerate(drawn):
         absent = (generator.random(case.line.step.size) < 0.2) & ~case.line.stationary
-        somewhere = RankedIntervals(case.line, absent)
+        early = (generator.random(absent.size) < 0.2) & (case.line.kind == Access.WRITE)
+        early &= case.line.step > 0
+        setup = float(generator.integers(0, 3) * 8)
+        loads = bool(generator.integers(0, 2))
+        somewhere = RankedIntervals(case.line, absent, early=early, setup_bytes=setup, loads=loads)
         yield case if number % 3 else replace(case, intervals=somewhere)
 
 

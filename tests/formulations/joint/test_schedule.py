@@ -183,7 +183,7 @@ def test_more_uses_than_are_searched() -> None:
     assert policy.value is not None
     assert joint.value <= policy.value
     note, origin = joint.notes
-    assert note.startswith("301 uses of tensors are more than the 300 that CP-SAT is asked about")
+    assert note.startswith("more than 300 uses of tensors: CP-SAT was asked about windows")
     assert origin.startswith("nothing better found than ")
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import TypeAlias
 
+import networkx
 from ortools.sat.python import cp_model
 
-from formulations.windows.versions import versions
+from formulations.step_windows.versions import versions
 from spmopt.core.window import StepWindow, WindowOperand
 
 Literal: TypeAlias = cp_model.BoolVarT
@@ -189,6 +189,7 @@ class WindowProgram:
         if not times:
             return 0, self.false
         missing = self.some(record.pages - held, record.pages)
+        self.when(record.pages - held >= 1, missing)  # or its last page would take time off
         once = page * (record.pages - held) - last * missing
         if len(times) == 1 and times[0][0].index == self.true.index:
             return times[0][1] * once, missing
@@ -221,14 +222,14 @@ class WindowProgram:
 
     def _places(self) -> list[range]:
         """Return the steps in which each own operation may run."""
-        count = self.window.steps
-        before = [[one == other for other in range(count)] for one in range(count)]
-        for one, other in self.window.before:
-            before[one][other] = True
-        for through, one, other in product(range(count), repeat=3):
-            before[one][other] |= before[one][through] and before[through][other]
-        ahead = [sum(before[one][other] for one in range(count)) - 1 for other in range(count)]
-        return [range(ahead[one], count - sum(before[one]) + 1) for one in range(count)]
+        graph = networkx.DiGraph(self.window.before)
+        graph.add_nodes_from(range(self.window.steps))
+        order = networkx.transitive_closure_dag(graph)
+        ahead, behind = dict(order.in_degree), dict(order.out_degree)
+        return [
+            range(ahead[operation], self.window.steps - behind[operation])
+            for operation in range(self.window.steps)
+        ]
 
     def _runs(self, operation: int) -> list[list[Literal]]:
         modes, places = len(self.window.operations[operation]), self.places[operation]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formulations.windows.program import WindowProgram
+from formulations.step_windows.program import WindowProgram
 
 
 def order(program: WindowProgram) -> None:

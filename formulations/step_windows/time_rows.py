@@ -6,9 +6,8 @@ could, as its pages are free by then, may be issued a step earlier instead; but 
 before the streams of that step, and its operation waits for it to start. So some schedules that
 are a little better are not found.
 
-Times here are at least those of the replay, with two exceptions. A command of the replay takes
-whole cycles, here a fraction of one less. And what leaves while its store runs on has room beside
-what the step's own operation overwrites, while one after the next may be put into its pages.
+Times here are at least those of the replay, but that a command of the replay takes whole cycles,
+here up to one less.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from operator import attrgetter
 
-from formulations.windows.program import Literal, Number, WindowProgram
+from formulations.step_windows.program import Literal, Number, WindowProgram
 
 
 class _Turn(IntEnum):
@@ -60,6 +59,7 @@ class Replay:
         self._before = [unit * each.arrived for each in window.tensors]
         self._arrived: list[Number] = [*self._before]
         self._left: list[Number] = [unit * each.left for each in window.tensors]
+        self._leaving: list[tuple[Literal, Number]] = []
 
     def end(self) -> Number:
         """Return the time at which all has ended."""
@@ -76,7 +76,9 @@ class Replay:
         for literal, operation, mode in program.options(step):
             cycles = program.window.operations[operation][mode].cycles
             program.when(end >= start + program.unit * cycles, literal)
-        leaving = self._trailing(step, start)
+        for literal, when in self._leaving:
+            program.when(start >= when, literal)
+        self._leaving = self._trailing(step, start)
         for tensor in range(len(program.window.tensors)):
             for literal, operand in program.uses(step, tensor):
                 arrived = self._arrived[tensor] if operand.reads else self._before[tensor]
@@ -86,7 +88,7 @@ class Replay:
         moves = [each for each in self._moves(step) if each.present.index != program.false.index]
         later = list[tuple[list[Number], int, Number]]()
         for move in sorted(moves, key=lambda move: (move.turn, move.tensor)):
-            finish = self._queued(move, start, end, leaving)
+            finish = self._queued(move, start, end)
             if move.turn == _Turn.EARLY_LOAD or move.turn in _STORES:
                 known = self._left if move.outward else self._arrived
                 later.append((known, move.tensor, self._later(known[move.tensor], finish, move)))
@@ -100,9 +102,7 @@ class Replay:
         self._program.when(found >= finish, move.present)
         return found
 
-    def _queued(
-        self, move: _Move, start: Number, end: Number, leaving: list[tuple[Literal, int]]
-    ) -> Number:
+    def _queued(self, move: _Move, start: Number, end: Number) -> Number:
         """Put a command behind those before it on its channel; return when it ends."""
         program, finish = self._program, self._program.time()
         channel = int(move.outward) if len(self._free) > 1 else 0
@@ -120,35 +120,35 @@ class Replay:
             after({_Turn.OLDER_STORE: self._ended, _Turn.OWN_STORE: start}.get(move.turn, end))
         else:
             after(self._ended)
-            for gone, tensor in leaving:
-                after(self._left[tensor], gone)
             if move.turn != _Turn.EARLY_LOAD:
                 until = start if move.turn == _Turn.STATIONARY_LOAD else end
                 program.when(until >= finish, present)
-        if len(self._free) > 1 and not move.outward:
+        if len(self._free) > 1 and not move.outward:  # else the queue keeps that order
             after(self._left[move.tensor])
+            for dropped, when in self._leaving if move.turn != _Turn.STREAM else ():
+                after(when, dropped)
         return finish
 
-    def _trailing(self, step: int, start: Number) -> list[tuple[Literal, int]]:
-        """Stores of what leaves, which may run on when the operation starts.
+    def _trailing(self, step: int, start: Number) -> list[tuple[Literal, Number]]:
+        """Let stores run on when the operation starts, of as many pages as it does not overwrite.
 
-        What it overwrites must fit beside the pages of those that do. Return the tensors that may
-        leave, each with a literal that it does: what fills their pages waits for their stores.
+        Return what leaves: a literal, and when its stores are done. No load fills its pages sooner,
+        and the operation after this one waits for them.
         """
-        program, found, busy = self._program, list[tuple[Literal, int]](), list[Number]()
+        program, found, busy = self._program, list[tuple[Literal, Number]](), list[Number]()
         for tensor, record in enumerate(program.window.tensors):
             gone = program.held[tensor][step - 1] - program.held[tensor][step]
             left, arrived = self._left[tensor], self._before[tensor]
             idle = not arrived and isinstance(left, int) and left <= 0
             if idle or (isinstance(gone, int) and gone <= 0):
                 continue
-            leaves = program.some(gone, record.pages)
+            dropped = program.some(gone, record.pages)
             if arrived:  # in vain, but who overwrites its pages waits for that
-                program.when(start >= arrived, leaves)
+                program.when(start >= arrived, dropped)
             trailing, pages = program.cp.new_bool_var(""), program.integer(record.pages)
             program.when(pages >= gone, trailing)
-            program.when(start >= left, ~trailing, leaves)
-            found.append((leaves, tensor))
+            program.when(start >= left, ~trailing, dropped)
+            found.append((dropped, left))
             busy.append(pages)
         if busy:
             program.cp.add(sum(busy) <= program.spare(step) + sum(self._loaded(step)))

@@ -1,0 +1,203 @@
+"""Windows of steps decided anew: legal, never worse, always the same, and better where can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.objective import REPLAY
+from spmopt.core.order import dependences
+from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.scheduler import Request
+from spmopt.core.window import WindowDecision
+from spmopt.solving import solve
+from spmopt.solving.records import VerifiedSchedule
+from spmopt.solving.window_cut import Cut, WindowCutter, scheduled
+from spmopt.solving.windows import decided, improved_in_windows
+from spmopt.verifier import require_legal
+from tests.instances import golden
+from tests.tiny import Op, tiny
+from tests.verifier.random_plans import random_case
+
+FEATURES: dict[str, Any] = {
+    "max_operations": 8,
+    "max_tensors": 6,
+    "max_modes": 2,
+    "duplex": True,
+    "setup": True,
+}
+WORK_S = 2.0
+
+
+def request(**options: object) -> Request:
+    return replace(Request(objective=REPLAY, threads=1), **options)  # type: ignore[arg-type]
+
+
+def verified(instance: Instance, plan: Plan) -> VerifiedSchedule:
+    schedule = assemble(instance, plan)
+    totals = require_legal(instance, schedule).totals
+    assert totals is not None
+    value = totals.value(REPLAY)
+    return VerifiedSchedule(origin="test", plan=plan, schedule=schedule, totals=totals, value=value)
+
+
+def cutter(instance: Instance, plan: Plan) -> WindowCutter:
+    return WindowCutter(instance, plan, scheduled(instance, plan), dependences(instance))
+
+
+def test_random_plans_get_no_worse_and_stay_legal() -> None:
+    better = 0
+    for seed in range(12):
+        instance, plan = random_case(seed, free_order=seed % 2 == 0, **FEATURES)
+        start = verified(instance, plan)
+        best = improved_in_windows(instance, start, request().phase(WORK_S))
+        totals = require_legal(instance, best.schedule).totals
+        assert totals is not None
+        assert totals.value(REPLAY) == best.value <= start.value
+        better += best.value < start.value
+    assert better >= 8
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_decision_to_change_nothing_changes_nothing(seed: int) -> None:
+    instance, plan = random_case(seed, **FEATURES, page_bytes=1)  # where all is of whole pages
+    cuts = cutter(instance, plan)
+    for first in range(len(plan.steps)):
+        cut = cuts.cut(first, 3, 2)
+        found = cuts.applied(cut, as_it_is(cuts, cut))
+        assert found.steps == plan.steps
+        assert found.residency == plan.residency
+        assert found.stores == plan.stores
+
+
+def as_it_is(cuts: WindowCutter, cut: Cut) -> WindowDecision:
+    """Return what a window's steps do now, as a decision."""
+    window, steps = cut.window, range(cut.window.steps)
+    tensors = np.array(cut.tensors, np.int64)
+    after = [cuts._valid(tensors, np.full_like(tensors, cut.first + p + 1)) for p in steps]
+    return WindowDecision(
+        operation=tuple(steps),
+        mode=window.mode[: window.steps],
+        held=tuple(each.held[1 : 1 + window.steps] for each in window.tensors),
+        valid=tuple(tuple(int(column[t]) for column in after) for t in range(tensors.size)),
+        stored=tuple(tuple(n > 0 for n in each.stored[: window.steps]) for each in window.tensors),
+        cycles=0.0,
+        work_s=0.0,
+    )
+
+
+@pytest.mark.parametrize("duplex", [False, True])
+def test_the_replay_ends_no_later_than_a_window_says(duplex: bool) -> None:
+    """Exactly, for the cycles of a page are whole here."""
+    features = {**FEATURES, "duplex": duplex, "max_tensor_pages": 3, "whole_cycles": True}
+    decided_windows = 0
+    for seed in range(40):
+        instance, plan = random_case(seed, **{**features, "max_operations": 6})
+        if instance.machine.duplex != duplex:
+            continue
+        cuts = cutter(instance, plan)
+        cut = cuts.cut(0, len(plan.steps), 0)
+        decision = decided(cut.window, 0.2)  # any is as good
+        if decision is None:
+            continue
+        found = cuts.applied(cut, decision)
+        totals = require_legal(instance, scheduled(instance, found)).totals
+        assert totals is not None
+        assert totals.replay_cycles <= decision.cycles + 1e-9
+        decided_windows += 1
+    assert decided_windows >= 10
+
+
+def merged(setup: int) -> tuple[Instance, Plan]:
+    """A tensor that comes in two commands, a page each, where one would do."""
+    instance = tiny(
+        {"w": (8, "in"), "x": (4, "in"), "y": (4, "keep"), "z": (4, "keep")},
+        [Op(reads="x", writes="y", cycles=4), Op(reads="w", writes="z", cycles=4)],
+        spm=20,
+        dma_setup_cycles=setup,
+    )
+    rows = [(0, 0, 1, 4), (0, 1, 2, 8)]
+    return instance, Plan(
+        steps=Steps.listed(np.zeros(2, np.int64)),
+        residency=Residency.of_rows(rows),
+        stores=Stores.empty(),
+    )
+
+
+@pytest.mark.parametrize("setup", [0, 50])
+def test_commands_are_merged_where_each_costs(setup: int) -> None:
+    """Streams of x, y and z, 4 cycles each, and 8 of w, in one command if that saves anything."""
+    instance, plan = merged(setup)
+    best = improved_in_windows(instance, verified(instance, plan), request().phase(WORK_S))
+    assert best.value == 4 * setup + 20
+    assert len(best.schedule.commands) == (4 if setup else 5)
+
+
+def fork() -> Instance:
+    """Two of three branches read what the first operation wrote, the third does not."""
+    return tiny(
+        {"a": (8, "in"), "b": (8, "in"), "p": (4, "keep"), "q": (4, "keep"), "r": (4, "keep")},
+        [
+            Op(reads="a", writes="p", cycles=1),
+            Op(reads="b", writes="q", cycles=1),
+            Op(reads="a", writes="r", cycles=1),
+        ],
+        spm=12,
+    )
+
+
+def test_order_is_decided_too() -> None:
+    """Listed, a is read twice: 4 x 8 + 3 x 4 = 36 cycles; in another order once."""
+    instance = fork()
+    nothing = Plan(
+        steps=Steps.listed(np.zeros(3, np.int64)),
+        residency=Residency.empty(),
+        stores=Stores.empty(),
+    )
+    start = verified(instance, nothing)
+    assert start.value == 36
+    best = improved_in_windows(instance, start, request().phase(WORK_S))
+    order = best.schedule.steps.operation.tolist()
+    assert abs(order.index(0) - order.index(2)) == 1
+    assert best.value == 28
+
+
+def test_threads_and_the_clock_do_not_matter() -> None:
+    instance, plan = random_case(3, **{**FEATURES, "max_operations": 12})
+    start = verified(instance, plan)
+    one, two = (
+        improved_in_windows(instance, start, request(threads=threads).phase(WORK_S))
+        for threads in (1, 2)
+    )
+    assert one.schedule.commands == two.schedule.commands
+    assert one.schedule.placements == two.schedule.placements
+
+
+def test_no_time_or_told_to_stop() -> None:
+    instance, plan = merged(50)
+    start = verified(instance, plan)
+    assert improved_in_windows(instance, start, request(time_limit_s=0.0)) is start
+    assert improved_in_windows(instance, start, request(stop=lambda: True)) is start
+
+
+def test_what_replay_and_windows_do_not_know_is_left_alone() -> None:
+    instance, plan = merged(50)
+    start = replace(verified(instance, plan), plan=None)
+    assert improved_in_windows(instance, start, request()) is start
+
+
+def test_joint_gains_by_windows_where_commands_cost() -> None:
+    """``page`` knows nothing of the set-up; windows merge commands."""
+    instance = golden.instance("residual")
+    machine = replace(instance.machine, dma_setup_cycles=300)
+    instance = replace(instance, machine=machine)
+    asked = request(time_limit_s=8.0)
+    page, joint = (solve(instance, name, asked) for name in ("page", "joint"))
+    assert page.totals is not None
+    assert joint.totals is not None
+    assert joint.totals.replay_cycles < 0.97 * page.totals.replay_cycles

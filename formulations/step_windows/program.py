@@ -170,7 +170,7 @@ class WindowProgram:
             self.when(grown == kept, ~blind)
             self.when(grown == 0, blind)
         some = self.some(grown, most)
-        if step < self.window.steps:
+        if step <= self.window.steps:
             self.when(before + self.valid[tensor][step] >= most, some)
         return grown, some
 

@@ -48,7 +48,7 @@ def versions(program: WindowProgram) -> None:
 
 
 def valid_bytes(program: WindowProgram) -> None:
-    """A write leaves in DRAM what it streams out, a store adds to what is there (R5)."""
+    """A write leaves in DRAM what it streams out, if needed; a store adds to it (R4, R5)."""
     for tensor, record in enumerate(program.window.tensors):
         valid, held, stored = (
             each[tensor] for each in (program.valid, program.held, program.stored)
@@ -56,7 +56,12 @@ def valid_bytes(program: WindowProgram) -> None:
         for step in range(program.window.steps):
             writes = program.any(program.writing(step, tensor))
             valid[step + 1] = after = program.integer(record.pages)
-            program.when(after == record.pages - held[step] + stored[step], writes)
+            for literal, use in program.uses(step, tensor):
+                if use.writes and use.needed:
+                    program.when(after == record.pages - held[step] + stored[step], literal)
+                elif use.writes:
+                    program.when(after == 0, literal)
+                    program.when(stored[step] == 0, literal)
             program.when(after == valid[step] + stored[step], ~writes)
             some = program.stores(step, tensor)
             program.when(held[step] + valid[step] >= record.pages, some, ~writes)
@@ -64,4 +69,14 @@ def valid_bytes(program: WindowProgram) -> None:
             program.cp.add(valid[program.window.steps] >= record.due)
 
 
-RESIDENCY = (order, valid_bytes, capacity, stationary, versions)
+def loads_ahead(program: WindowProgram) -> None:
+    """What is loaded before its use stays for the next step: in vain it would be in the way."""
+    for tensor, held in enumerate(program.held):
+        for step in range(min(program.window.steps, program.steps - 1)):
+            some = program.load(step, tensor)[1]
+            if some.index != program.false.index:
+                reads = [literal for literal, use in program.uses(step, tensor) if use.reads]
+                program.when(held[step + 1] >= held[step], some, ~program.any(reads))
+
+
+RESIDENCY = (order, valid_bytes, capacity, stationary, versions, loads_ahead)

@@ -2,8 +2,12 @@
 
 The queue is that of :mod:`spmopt.assemble.commands`. Of what the replay allows one thing is left
 out: a command of a step never starts before the operation of the step before has ended. One that
-could, as its pages are free by then, may be issued a step earlier instead. So times here are at
-least those of the replay.
+could, as its pages are free by then, may be issued a step earlier instead; but then it stands
+before the streams of that step, and its operation waits for it to start. So some schedules that
+are a little better are not found.
+
+Times here are at least those of the replay, but that a command of the replay takes whole cycles,
+here up to one less.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import attrgetter
 
 from formulations.step_windows.program import Literal, Number, WindowProgram
 
@@ -25,20 +30,20 @@ class _Turn(IntEnum):
     STATIONARY_STORE = 6
 
 
+_LOADS = (_Turn.STATIONARY_LOAD, _Turn.OWN_LOAD, _Turn.EARLY_LOAD)
+_STORES = (_Turn.STATIONARY_STORE, _Turn.OWN_STORE, _Turn.OLDER_STORE)
+"""Of what the operation uses as stationary, uses, and does not use."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Move:
-    """A command that may be: ``time`` on the channel if ``present``.
-
-    ``own``, ``fixed``: literals of the operation using the tensor, and of it as stationary.
-    """
+    """A command that may be: ``time`` on the channel if ``present``."""
 
     turn: _Turn
     tensor: int
     outward: bool
     time: Number
     present: Literal
-    own: Literal
-    fixed: Literal
 
 
 class Replay:
@@ -49,8 +54,10 @@ class Replay:
         unit, window = program.unit, program.window
         self._free: list[Number] = [unit * cycles for cycles in window.free]
         self._ended: Number = 0
-        # By tensor: when its loads have arrived, and its bytes left for DRAM.
-        self._arrived: list[Number] = [unit * each.arrived for each in window.tensors]
+        # By tensor: when its loads have arrived, those of before the window and all, and when its
+        # bytes have left for DRAM.
+        self._before = [unit * each.arrived for each in window.tensors]
+        self._arrived: list[Number] = [*self._before]
         self._left: list[Number] = [unit * each.left for each in window.tensors]
         self._leaving: list[tuple[Literal, Number]] = []
 
@@ -74,14 +81,15 @@ class Replay:
         self._leaving = self._trailing(step, start)
         for tensor in range(len(program.window.tensors)):
             for literal, operand in program.uses(step, tensor):
-                if operand.reads:
-                    program.when(start >= self._arrived[tensor], literal)
+                arrived = self._arrived[tensor] if operand.reads else self._before[tensor]
+                program.when(start >= arrived, literal)
+                if operand.writes:
+                    program.when(start >= self._left[tensor], literal)
         moves = [each for each in self._moves(step) if each.present.index != program.false.index]
         later = list[tuple[list[Number], int, Number]]()
         for move in sorted(moves, key=lambda move: (move.turn, move.tensor)):
             finish = self._queued(move, start, end)
-            early = not move.outward and move.own.index != program.true.index
-            if move.turn != _Turn.STREAM and (move.outward or early):
+            if move.turn == _Turn.EARLY_LOAD or move.turn in _STORES:
                 known = self._left if move.outward else self._arrived
                 later.append((known, move.tensor, self._later(known[move.tensor], finish, move)))
         for known, tensor, when in later:
@@ -109,13 +117,12 @@ class Replay:
             after(start)
             program.when(end >= finish, present)
         elif move.outward:
-            after(self._ended, ~move.own)
-            after(start, move.own)
-            after(end, move.fixed)
+            after({_Turn.OLDER_STORE: self._ended, _Turn.OWN_STORE: start}.get(move.turn, end))
         else:
             after(self._ended)
-            program.when(start >= finish, present, move.fixed)
-            program.when(end >= finish, present, move.own)
+            if move.turn != _Turn.EARLY_LOAD:
+                until = start if move.turn == _Turn.STATIONARY_LOAD else end
+                program.when(until >= finish, present)
         if len(self._free) > 1 and not move.outward:  # else the queue keeps that order
             after(self._left[move.tensor])
             for dropped, when in self._leaving if move.turn != _Turn.STREAM else ():
@@ -131,11 +138,14 @@ class Replay:
         program, found, busy = self._program, list[tuple[Literal, Number]](), list[Number]()
         for tensor, record in enumerate(program.window.tensors):
             gone = program.held[tensor][step - 1] - program.held[tensor][step]
-            left = self._left[tensor]
-            if (isinstance(gone, int) and gone <= 0) or (isinstance(left, int) and left <= 0):
+            left, arrived = self._left[tensor], self._before[tensor]
+            idle = not arrived and isinstance(left, int) and left <= 0
+            if idle or (isinstance(gone, int) and gone <= 0):
                 continue
-            trailing, pages = program.cp.new_bool_var(""), program.integer(record.pages)
             dropped = program.some(gone, record.pages)
+            if arrived:  # in vain, but who overwrites its pages waits for that
+                program.when(start >= arrived, dropped)
+            trailing, pages = program.cp.new_bool_var(""), program.integer(record.pages)
             program.when(pages >= gone, trailing)
             program.when(start >= left, ~trailing, dropped)
             found.append((dropped, left))
@@ -156,30 +166,23 @@ class Replay:
         program = self._program
         for tensor in range(len(program.window.tensors)):
             uses = program.uses(step, tensor)
-            fixed = program.any([literal for literal, use in uses if use.stationary])
-            reads = program.any([literal for literal, use in uses if use.reads])
-            writes = program.any([literal for literal, use in uses if use.writes])
-            firm = fixed.index != program.false.index
-            own_load = _Turn.STATIONARY_LOAD if firm else _Turn.OWN_LOAD
-            own_store = _Turn.STATIONARY_STORE if firm else _Turn.OWN_STORE
-            used, written = (each.index != program.false.index for each in (reads, writes))
-            load = (*program.load(step, tensor), False)
-            store = (program.stored[tensor][step], program.stores(step, tensor), True)
-            turns = (
-                own_load if used else _Turn.EARLY_LOAD,
-                own_store if written else _Turn.OLDER_STORE,
+            reading, writing = (
+                [(literal, use.stationary) for literal, use in uses if uses_so(use)]
+                for uses_so in (attrgetter("reads"), attrgetter("writes"))
             )
-            for (pages, some, outward), turn in zip((load, store), turns, strict=True):
+            load = (*program.load(step, tensor), reading, _LOADS)
+            store = (program.stored[tensor][step], program.stores(step, tensor), writing, _STORES)
+            for pages, some, own, turns in (load, store):
                 time = program.transfer(tensor) * pages + program.setup * some
-                yield _Move(
-                    turn=turn,
-                    tensor=tensor,
-                    outward=outward,
-                    time=time,
-                    present=some,
-                    own=writes if outward else reads,
-                    fixed=fixed,
-                )
+                for turn, how in zip(turns, self._ways(own), strict=True):
+                    present, long = self._if(how, some, time)
+                    yield _Move(
+                        turn=turn,
+                        tensor=tensor,
+                        outward=own is writing,
+                        time=long,
+                        present=present,
+                    )
             for outward in (False, True):
                 streamed, some = program.streamed(step, tensor, outward=outward)
                 yield _Move(
@@ -188,6 +191,25 @@ class Replay:
                     outward=outward,
                     time=streamed + program.setup * some,
                     present=some,
-                    own=program.true,
-                    fixed=program.false,
                 )
+
+    def _ways(self, own: list[tuple[Literal, bool]]) -> tuple[Literal, Literal, Literal]:
+        """Return literals that a tensor is used as stationary, used otherwise, or not used."""
+        program = self._program
+        fixed, free = (
+            program.any([literal for literal, stationary in own if stationary == wanted])
+            for wanted in (True, False)
+        )
+        return fixed, free, ~program.any([literal for literal, _ in own])
+
+    def _if(self, how: Literal, some: Literal, time: Number) -> tuple[Literal, Number]:
+        """Return whether a command is in its turn, and its time there."""
+        program = self._program
+        if how.index == program.true.index:
+            return some, time
+        if program.false.index in (how.index, some.index):
+            return program.false, 0
+        here, long = program.cp.new_bool_var(""), program.time()
+        program.cp.add_bool_or(~how, ~some, here)
+        program.when(long >= time, here)
+        return here, long

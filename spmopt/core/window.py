@@ -118,7 +118,7 @@ class WindowDecision:
     stored
         Whether the step stores some of it.
     cycles
-        When all of window and tail has ended, at the latest.
+        When all of window and tail has ended, about (:mod:`formulations.step_windows.time_rows`).
     work_s
         What was counted, in seconds.
     """

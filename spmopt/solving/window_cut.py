@@ -246,20 +246,23 @@ class WindowCutter:
                 if decision.stored[k][step - begin] and wanted > valid:
                     stores[step, tensor] = wanted - valid
                     valid = wanted
-            self._shorten(stores, tensor, end, valid - then[k])
+            self._adjust(stores, tensor, end, valid - then[k])
         return Stores.of_rows([(*key, stores[key]) for key in sorted(stores)])
 
-    def _shorten(
+    def _adjust(
         self, stores: dict[tuple[int, int], int], tensor: int, step: int, extra: int
     ) -> None:
-        """Take what is stored already off the stores up to the next write of a tensor."""
+        """Take what is stored already off the stores up to the next write of a tensor.
+
+        Bytes of a page that is not stored in full yet, ``extra`` below 0, go to the first of them.
+        """
         line, rows = self.line, self._plan.stores
-        if extra <= 0:
+        if not extra:
             return
         writes = line.step[(line.tensor == tensor) & (line.kind != Access.READ)]
         next_write = int(writes[writes >= step].min(initial=line.steps))
         for later in rows.step[(rows.tensor == tensor) & (rows.step >= step)].tolist():
-            if later >= next_write or extra <= 0:
+            if later >= next_write or not extra:
                 return
             gone = min(extra, stores[later, tensor])
             extra -= gone

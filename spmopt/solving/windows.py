@@ -2,9 +2,9 @@
 
 In a window it decides the order and modes of operations, what is resident, by pages, in each
 step, and so when transfers start, and what is stored when; addresses follow
-(:func:`spmopt.assemble.addresses.place_in_time`). Its times are at least those of the replay
-(:mod:`formulations.step_windows`), which judges every decision: whatever is illegal or no better is
-dropped. So the search ends anywhere, never with less than it began.
+(:func:`spmopt.assemble.addresses.place_in_time`). Its times are nearly those of the replay
+(:mod:`formulations.step_windows.time_rows`), which judges every decision: whatever is illegal or no
+better is dropped. So the search ends anywhere, never with less than it began.
 
 Windows of six steps come first, those with most time in which nothing is computed, each until it
 gains nothing; then longer ones. Four that do not meet are decided at a time, each by one thread and

@@ -65,7 +65,7 @@ def test_claims_lie_between_bound_and_result(name: str, objective: Objective) ->
         assert of_class
         if result.class_bound is None:  # the schedule, of windows, is none of the class
             (note,) = [note for note in result.notes if note.startswith("at least ")]
-            assert f"at least {max(of_class):,.0f} cycles" in note
+            assert f"at least {float(max(of_class)):,.0f} cycles" in note
         else:
             assert max(of_class) == result.class_bound.value
 

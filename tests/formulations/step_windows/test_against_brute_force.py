@@ -1,0 +1,215 @@
+"""One window over all of a tiny instance against every plan; decisions against their replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+
+from spmopt.core.instance import Instance
+from spmopt.core.operation import Mode, Operand
+from spmopt.core.order import dependences
+from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.window import WindowDecision
+from spmopt.solving.window_cut import WindowCutter, scheduled
+from spmopt.solving.windows import decided
+from spmopt.verifier import Report, require_legal
+from tests.formulations.joint.brute_force import orders
+from tests.strategies import random_instance
+from tests.verifier.random_plans import random_plan
+
+Row = tuple[int, int, int, int]
+Life = tuple[tuple[int, ...], tuple[int, ...], int]
+
+
+def planned(
+    instance: Instance,
+    order: Sequence[int],
+    rows: Sequence[Row],
+    stores: Sequence[tuple[int, int, int]],
+    modes: Sequence[int] | None = None,
+) -> Plan:
+    return Plan(
+        steps=Steps(
+            operation=np.array(order, np.int64),
+            mode=np.array([0] * len(order) if modes is None else modes, np.int64),
+        ),
+        residency=Residency.of_rows(rows),
+        stores=Stores.of_rows(stores),
+    )
+
+
+def decide(
+    instance: Instance, plan: Plan, first: int = 0, steps: int = 99, tail: int = 9
+) -> tuple[WindowDecision, Report]:
+    """Decide a window, put the decision in, and replay."""
+    start = scheduled(instance, plan)
+    cutter = WindowCutter(instance, plan, start, dependences(instance))
+    cut = cutter.cut(first, steps, tail)
+    decision = decided(cut.window, 1.0)
+    assert decision is not None
+    return decision, require_legal(instance, scheduled(instance, cutter.applied(cut, decision)))
+
+
+def cycles(report: Report) -> int:
+    assert report.totals is not None
+    return report.totals.replay_cycles
+
+
+# Every plan of whole pages, from rules R1 to R5 and R7; the queue and addresses follow from it.
+
+
+def _lives(
+    instance: Instance, order: Sequence[int], running: Sequence[Mode], tensor: int
+) -> Iterator[Life]:
+    """Pages resident, and pages stored, in each step; and pages moved in all."""
+    record, last = instance.tensors[tensor], len(order)
+    pages = record.size_bytes // instance.machine.page_bytes
+    operations = [instance.operations[index] for index in order]
+
+    def live(step: int) -> bool:
+        for operation in operations[step:]:
+            if tensor in operation.tensors:
+                return tensor in operation.reads
+        return record.keep
+
+    def walk(step: int, held: int, valid: int, found: list[tuple[int, int, int]]) -> Iterator[Life]:
+        if step == last:
+            if valid == pages or not record.keep:
+                columns = [*zip(*found, strict=True)]
+                yield columns[0], columns[1], sum(columns[2])
+            return
+        operation = operations[step]
+        read, written = tensor in operation.reads, tensor in operation.writes
+        used = tensor in operation.tensors
+        use = running[step].operands[operation.tensors.index(tensor)] if used else Operand()
+        crossings = use.passes * (read + written * live(step + 1))
+        firm, useful = use.stationary, used or live(step)
+        for now in range(pages * firm, pages * useful + 1):
+            loads = now > held and (read or not written)
+            lost = live(step) and now + valid < pages
+            if (loads and held + valid < pages) or lost:
+                continue
+            there = (pages - now) * live(step + 1) if written else valid
+            most = pages - there if live(step + 1) and now + there >= pages else 0
+            for stored in range(most + 1):
+                moved = loads * (now - held) + stored + crossings * (pages - now)
+                yield from walk(step + 1, now, there + stored, [*found, (now, stored, moved)])
+
+    yield from walk(0, 0, pages * record.in_dram, [])
+
+
+def plans(instance: Instance, below: int) -> Iterator[Plan]:
+    """Yield plans that may replay in less, by what they compute and move."""
+    machine = instance.machine
+    page, room = machine.page_bytes, machine.spm_pages
+    cost = page * machine.clock_hz // machine.dram_bytes_per_s
+    most = below * (1 + machine.duplex)
+    for order in orders(instance):
+        for modes in product(*(range(len(instance.operations[i].modes)) for i in order)):
+            running = [instance.operations[i].modes[m] for i, m in zip(order, modes, strict=True)]
+            if sum(mode.compute_cycles for mode in running) >= below:
+                continue
+            free = [room - mode.scratch_bytes // page for mode in running]
+            lives = [[*_lives(instance, order, running, t)] for t in range(len(instance.tensors))]
+            for chosen in product(*lives):
+                held = zip(*(pages for pages, *_ in chosen), strict=True)
+                full = any(sum(now) > room for now, room in zip(held, free, strict=True))
+                if full or cost * sum(moved for *_, moved in chosen) >= most:
+                    continue
+                rows = [
+                    (tensor, step, step + 1, page * pages)
+                    for tensor, (held, *_) in enumerate(chosen)
+                    for step, pages in enumerate(held)
+                    if pages
+                ]
+                stores = [
+                    (step, tensor, page * pages)
+                    for tensor, (_, stored, _) in enumerate(chosen)
+                    for step, pages in enumerate(stored)
+                    if pages
+                ]
+                yield planned(instance, order, joined(rows), sorted(stores), modes)
+
+
+def joined(rows: Sequence[Row]) -> list[Row]:
+    found = list[Row]()
+    for row in rows:
+        if found and (found[-1][0], found[-1][2], found[-1][3]) == (row[0], row[1], row[3]):
+            found[-1] = (row[0], found[-1][1], row[2], row[3])
+        else:
+            found.append(row)
+    return found
+
+
+def small(seed: int) -> tuple[Instance, Plan]:
+    """Whole cycles and pages, so that nothing is rounded."""
+    instance = random_instance(
+        seed,
+        max_operations=3,
+        max_tensors=2,
+        max_tensor_pages=2,
+        max_modes=1 + seed % 2,
+        max_compute_cycles=6,
+        page_bytes=1,
+        aligned=True,
+        whole_cycles=True,
+        duplex=True,
+        setup=seed % 3 == 0,
+    )
+    return instance, random_plan(instance, np.random.default_rng(seed), free_order=False)
+
+
+SMALL = (0, 2, 4, 5, 6, 8, 71)
+"""In the last one a load is in another turn where another operation may run in its step."""
+
+
+@pytest.mark.parametrize("seed", SMALL)
+def test_no_plan_is_better(seed: int) -> None:
+    """But for one that starts a load, for its own step, before the operation before has ended."""
+    instance, plan = small(seed)
+    decision, report = decide(instance, plan)
+    assert cycles(report) == decision.cycles
+    for other in plans(instance, cycles(report)):
+        assert cycles(require_legal(instance, scheduled(instance, other))) >= decision.cycles
+
+
+def larger(seed: int) -> tuple[Instance, Plan, tuple[int, int, int]]:
+    """A random window of a random plan."""
+    generator = np.random.default_rng(seed)
+    instance = random_instance(
+        seed,
+        max_operations=6,
+        max_tensors=5,
+        max_modes=2,
+        page_bytes=1,
+        aligned=True,
+        whole_cycles=True,
+        duplex=True,
+        setup=seed % 3 == 0,
+    )
+    plan = random_plan(instance, generator, free_order=True)
+    count = len(plan.steps)
+    first = int(generator.integers(count))
+    return instance, plan, (first, int(generator.integers(1, count - first + 1)), 2)
+
+
+@pytest.mark.parametrize("seed", [0, 4, 7, 70, 85, 87, 150, 162, 174])
+def test_decisions_are_legal_and_never_late(seed: int) -> None:
+    """All but the first were late once: what stores and loads of the window's start wait for."""
+    instance, plan, window = larger(seed)
+    check(instance, plan, window)
+
+
+def check(instance: Instance, plan: Plan, window: tuple[int, int, int]) -> None:
+    first, steps, tail = window
+    decision, report = decide(instance, plan, *window)
+    last = min(len(plan.steps), first + steps + tail)
+    assert report.replay is not None
+    ends = report.replay.operation_end
+    since = int(ends[first - 1]) if first else 0
+    assert int(ends[last - 1]) - since <= decision.cycles
+    if last == len(plan.steps):
+        assert cycles(report) - since <= decision.cycles

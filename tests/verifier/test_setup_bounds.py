@@ -177,3 +177,21 @@ def test_prices_found_prove_no_less_for_set_ups(setup: int) -> None:
         assert found[1] >= found[0] * (1 - 2**-30)
         more += found[1] > found[0]
     assert more >= len(some(range(15))) * 3 // 4
+
+
+def test_what_is_stored_and_dropped_between_uses_needs_a_command_for_each() -> None:
+    """Made in step 0 at full price, stored in step 1 at half, streamed in step 3: 6 and 6.
+
+    Nothing may be held from step 2 on. What the others read costs 6 each time.
+    """
+    instance = chain(
+        (tensor("y", 4, ""), tensor("x", 4, "d")),
+        operation("make", (), (0,), 0),
+        operation("a", (1,), (), 0),
+        operation("b", (1,), (), 0),
+        operation("use", (0,), (), 0),
+    )
+    instance = replace(instance, machine=replace(instance.machine, dma_setup_cycles=8))
+    high = 10**4
+    certificate = prices(MAKESPAN, [0, 0, 2 * high, 2 * high], [2, 1, 1, 1], bits=1)
+    assert bound(instance, certificate) == 4 * 6 - 2 * 8 * high

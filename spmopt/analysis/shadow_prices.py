@@ -21,9 +21,9 @@ at most ``w``, the weight of a cycle.
   because rents, transfers and capacity all scale alike; so the bound falls by ``(LB - A) / beta``
   per byte per second at first; not at all where banks of the scratchpad hold the channel back
   (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a price of their own, be
-  it in a bank, or banks have ports, the bound is evaluated at a little more bandwidth
-  (:func:`little_bandwidth`) with the prices of time scaled: it proves so much of that bandwidth,
-  and nothing of less or more.
+  it in a bank, or banks have ports or commands a set-up, the bound is evaluated at a little more
+  bandwidth (:func:`little_bandwidth`) with the prices of time scaled: it proves so much of that
+  bandwidth, and nothing of less or more.
 * *Banks.* Of a scratchpad of several memories, ``pi_i`` is the price of a byte held anywhere and
   ``pi_bi`` what it costs more in bank ``b`` (:mod:`spmopt.verifier.bank_bound`), so that ``d``
   bytes more there prove ``LB - d sum_i (pi_i + pi_bi)``. A faster port is evaluated, at 1 % more,
@@ -289,9 +289,10 @@ def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -
     if not objective.cycle or held_by_banks(instance.machine):
         return Fraction(0)
     # Where streams of tensors that bypass the scratchpad hide computing, no straight line tells;
-    # nor where ports of banks take their time whatever the bandwidth.
+    # nor where ports of banks or set-ups of commands take their time whatever the bandwidth.
     ports = any(bank.has_rates for bank in instance.machine.banks)
-    if _weighs_bytes(objective) or instance.bypassing or ports:
+    fixed = ports or instance.machine.dma_setup_cycles
+    if _weighs_bytes(objective) or instance.bypassing or fixed:
         more = little_bandwidth(instance.machine)
         if not more:
             return Fraction(0)

@@ -72,7 +72,8 @@ class Cut:
     def of(instance: Instance, certificate: Certificate, proved: Fraction | None = None) -> Cut:
         """Make the cut of prices for ``instance`` and its machine; of banks only all bytes count.
 
-        Of a machine that some tensors bypass it is a cut for schedules that may keep them too.
+        Of a machine that some tensors bypass it is a cut for schedules that may keep them too, of
+        one whose commands have a set-up for commands without any.
 
         Parameters
         ----------
@@ -88,8 +89,10 @@ class Cut:
         _require(instance, certificate)
         if instance.machine.banks:
             instance, certificate, proved = *_uniform(instance, certificate), None
-        if instance.machine.bypass:
-            free = replace(instance.machine, bypass=())
+        machine = instance.machine
+        if machine.bypass or machine.dma_setup_cycles:
+            # Set-ups are no bytes, and neither bandwidth nor another machine's set-up scales them.
+            free = replace(machine, bypass=(), dma_setup_cycles=0)
             instance, proved = replace(instance, machine=free), None
         proved = bound(instance, certificate) if proved is None else proved
         line = relaxed_timeline(instance)

@@ -139,7 +139,7 @@ def enclose(
     module, name = _ENCLOSE
     solver = cast("_Enclose", getattr(import_module(module), name))
     # Of the relaxation without set-ups: schedules are held against the bound with them.
-    instance = replace(instance, machine=replace(instance.machine, dma_setup_cycles=0))
+    instance = _without_setups(instance)
     certificate, upper = solver(instance, request)
     return EnclosedOptimum(
         capacity_bytes=section.usable_bytes(spm_bytes),
@@ -148,6 +148,13 @@ def enclose(
         upper=upper,
         seconds=monotonic() - request.started,
     )
+
+
+def _without_setups(instance: Instance) -> Instance:
+    """Return the instance with commands that need no set-up: of these cuts and lines are."""
+    if not instance.machine.dma_setup_cycles:
+        return instance
+    return replace(instance, machine=replace(instance.machine, dma_setup_cycles=0))
 
 
 def point(
@@ -228,15 +235,18 @@ class _Point:
         if between.cut is not None and between.cut.capacity_bytes == own:
             seconds = between.cut.seconds
         chord = "-".join(map(str, between.chord))
+        plain = not self._instance.machine.dma_setup_cycles
         return Finding(
             scheduler=name,
             status=Status.UNKNOWN,
             value=between.upper,
-            bound=self._bound(None),
+            # Of the same relaxation: with set-ups its prices may prove more than that takes.
+            bound=self._bound(None) if plain else between.lower,
             order_name=self._section.order_name(None),
             value_from="own solution" if between.chord == (own,) else f"solutions at {chord}",
             bound_from=self._bound_from(None),
             solve_s=seconds,
+            note="" if plain else "of commands without set-up",
         )
 
     def _optimize(self, name: str) -> Finding:
@@ -308,13 +318,15 @@ class _Point:
             lower, upper = solved.lower, solved.upper
             here = Between(lower=lower, upper=upper, cut=solved, chord=(solved.capacity_bytes,))
             self._known = {**self._known, order: here}
-            return lower
+            between = here
         if between.cut is None or between.cut.certificate is None:
             return None
-        proved = bound(self._section.instance(self._spm_bytes, order), between.cut.certificate)
+        instance = self._section.instance(self._spm_bytes, order)
+        plain, certificate = _without_setups(instance), between.cut.certificate
+        proved = bound(plain, certificate)
         if proved != between.lower:
             raise ScheduleError(
                 f"at {self._spm_bytes} bytes the prices of {between.cut.capacity_bytes} prove "
                 "another bound than their cut: the instances differ in more than the capacity"
             )
-        return proved
+        return proved if plain is instance else bound(instance, certificate)

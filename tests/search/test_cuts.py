@@ -49,6 +49,11 @@ def fluid_cycles(instance: Instance, objective: Objective = MAKESPAN) -> float:
     return float(value)
 
 
+def without_setups(instance: Instance) -> Instance:
+    """What cuts are of."""
+    return replace(instance, machine=replace(instance.machine, dma_setup_cycles=0))
+
+
 def large(seed: int) -> Instance:
     return random_instance(
         seed, max_operations=16, max_tensors=7, max_modes=2, duplex=True, setup=True
@@ -80,11 +85,25 @@ def test_a_cut_worked_out_by_hand() -> None:
     assert least(channel, instance) == 16
 
 
+def test_set_ups_of_the_solved_machine_are_no_part_of_a_cut() -> None:
+    """A byte moved is priced by its time; neither slower channels nor other set-ups see them."""
+    for seed in range(12):
+        instance = large(seed)
+        slow = replace(instance, machine=replace(instance.machine, dma_setup_cycles=1000))
+        plain = without_setups(instance)
+        prices = random_prices(instance, MAKESPAN, np.random.default_rng(seed))
+        for proved in (None, bound(slow, prices)):
+            cut, without = Cut.of(slow, prices, proved), Cut.of(plain, prices)
+            assert cut.life == without.life
+            assert least(cut, plain) == bound(plain, prices)
+            assert least(cut, slow) == least(without, slow) <= bound(slow, prices)
+
+
 def test_cuts_are_below_the_relaxation_of_other_machines() -> None:
     for seed in range(20):
         generator = np.random.default_rng(seed)
         instance = large(seed)
-        cut = optimal_cut(instance)
+        cut = optimal_cut(without_setups(instance))
         own = fluid_cycles(instance)
         assert float(least(cut, instance)) == pytest.approx(own, rel=1e-5, abs=1e-6), seed
         for _ in range(2):
@@ -140,7 +159,7 @@ def test_prices_of_operations_lowered_otherwise() -> None:
 def test_prices_return_to_their_machine() -> None:
     """There and back: the same bound but for the rounding, never above the exact one."""
     for seed in range(40):
-        instance = large(seed)
+        instance = without_setups(large(seed))
         generator = np.random.default_rng(seed)
         certificate = random_prices(instance, MAKESPAN, generator, bits=40)
         cut = Cut.of(instance, certificate)
@@ -148,7 +167,7 @@ def test_prices_return_to_their_machine() -> None:
         assert float(least(cut, instance)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
         back = cut.prices(instance.machine)
         assert float(bound(instance, back)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
-        other = elsewhere(instance, generator)
+        other = without_setups(elsewhere(instance, generator))
         there = cut.prices(other.machine)
         proved = float(least(cut, other))
         assert float(bound(other, there)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
@@ -182,7 +201,7 @@ def test_many_machines_at_once_are_rounded_down_and_little() -> None:
 def test_the_relaxation_is_monotone_and_convex() -> None:
     """T falls with capacity and bandwidth; convex in C, and beta T in both jointly."""
     for seed in range(12):
-        instance = replace(large(seed), machine=replace(large(seed).machine, dma_setup_cycles=0))
+        instance = without_setups(large(seed))
         page, base = instance.machine.page_bytes, instance.machine.spm_pages
         clock = instance.machine.clock_hz
 

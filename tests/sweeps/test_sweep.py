@@ -146,6 +146,36 @@ def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
     assert lower_bound <= value <= lower_bound * (1 + Fraction(SEARCH.tolerance))
 
 
+def test_cuts_are_of_commands_without_set_up() -> None:
+    """Schedules are held against what the same prices prove with it, the relaxation without."""
+    machine = replace(MACHINE, dma_setup_cycles=300)
+    case = SweepCase(network=BERT, machine=machine, capacities=SIZES[:2])
+    (section,), _ = work.prepare(case)
+    solved = enclose(section, None, SIZES[1], SEARCH)
+    assert solved.certificate is not None
+    with_setups = [bound(section.instance(size), solved.certificate) for size in SIZES[:2]]
+    plain = section.instance(SIZES[1])
+    plain = replace(plain, machine=replace(plain.machine, dma_setup_cycles=0))
+    assert solved.lower == bound(plain, solved.certificate) < with_setups[1]
+    between = Between(lower=solved.lower, upper=solved.upper, cut=solved, chord=(SIZES[1],))
+    both: list[dict[Order, Between]] = [{None: between}, {}]
+    for known in both:
+        lru, fluid = work.point(section, SIZES[1], ("lru", "fluid"), known, SEARCH)
+        assert lru.bound == with_setups[1]
+        if known:
+            assert (fluid.value, fluid.bound) == (solved.upper, solved.lower)
+            assert fluid.note == "of commands without set-up"
+    found = swept(case, ["lru", "fluid"])
+    for size in SIZES[:2]:
+        lru, fluid = found[size, "lru"], found[size, "fluid"]
+        assert fluid.bound is not None
+        assert fluid.value is not None
+        assert lru.bound is not None
+        assert lru.value is not None
+        assert fluid.bound <= fluid.value
+        assert fluid.bound < lru.bound <= lru.value
+
+
 def test_an_untrue_cut_is_an_error() -> None:
     (section,), _ = work.prepare(SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[-2:]))
     solved = enclose(section, None, SIZES[-1], SEARCH)

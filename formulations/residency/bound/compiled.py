@@ -90,6 +90,7 @@ _INTERVALS = _structure(
     *((name, c_int64) for name in ("accesses", "steps", "ranks")),
     *((name, c_void_p) for name in ("slice", "step", "begin", "flags", "size", "passes")),
     *((name, c_void_p) for name in ("moved", "streamed")),
+    *((name, c_double) for name in ("used_moved", "used_streamed")),
 )
 _MINIMA = ("value", "prefix", "suffix", "sparse")
 _PRICES = _structure(
@@ -151,6 +152,8 @@ class Kernel:
             passes=intervals.passes.astype(np.float64),
             moved=None if intervals.setups is None else intervals.setups.moved,
             streamed=None if intervals.setups is None else intervals.setups.streamed,
+            used_moved=0.0 if intervals.setups is None else intervals.setups.used_moved,
+            used_streamed=0.0 if intervals.setups is None else intervals.setups.used_streamed,
         )
         self.blocks = max(-(-steps // _BLOCK), 1)
         entries = (steps, steps, steps, self.blocks * self.blocks.bit_length())

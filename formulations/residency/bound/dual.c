@@ -32,6 +32,7 @@ typedef struct {
     const double *size, *passes;
     /* By how much more a byte moves because of its command's set-up, or none: by itself, streamed. */
     const double *moved, *streamed;
+    double used_moved, used_streamed; /* of the channel by a command's set-up, in whole bytes */
 } Intervals;
 
 /* What a transfer may cost in a step, beside what does not depend on the step: of entering in it
@@ -321,16 +322,15 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
 
             int32_t step = all->step[k], begin = all->begin[k], none = (int32_t)all->steps;
             double size = all->size[k], passes = all->passes[k];
-            double once = all->moved ? size * (1 + all->moved[k]) : size;
-            double more = all->moved ? all->streamed[k] : 0.0;
+            double once = size + all->used_moved, more = all->used_streamed;
             /* Dirty bytes that a blind write leaves count from the writing step on. */
             int32_t dirty_begin = begin - (rank ? written_in(all->flags[k - back]) : 0);
             int via = before >= BY_DRAM, origin = before & 3;
             if (after == IN_DRAM && arrived < BY_DRAM && !(flags & FIXED) &&
                 (came || !(flags & DEAD))) {
                 double times = came ? passes : passes - 1;
-                use->into[step] += size * (times > 0 ? times + more : 0.0);
-                if (crosses_out(flags)) use->out[step] += size * (passes + more);
+                use->into[step] += times > 0 ? size * times + more : 0.0;
+                if (crosses_out(flags)) use->out[step] += size * passes + more;
             } else if (came && state == IN_DRAM) {
                 hold(use, step, step + 1, size);
                 use->into[step] += once;

@@ -20,11 +20,14 @@ class SetupShares:
     """Bytes (a,) that move beside one of an access's tensor: loaded or stored, and streamed.
 
     Of whatever path all bytes of a tensor take, each command needs one set-up; its share of a byte
-    is added to each (:mod:`spmopt.verifier.setups`).
+    is added to each (:mod:`spmopt.verifier.setups`). What a path uses of the channel is in whole
+    bytes, ``used_moved`` and ``used_streamed`` a command, so that no sum depends on its order.
     """
 
     moved: Floats
     streamed: Floats
+    used_moved: float
+    used_streamed: float
 
 
 class RankedIntervals(ReuseIntervals):
@@ -75,7 +78,13 @@ class RankedIntervals(ReuseIntervals):
         if setup_bytes:
             streamed = setup_bytes / self.size_bytes
             moved = streamed if loads else np.zeros_like(streamed)
-            self.setups = SetupShares(moved=moved, streamed=streamed)
+            whole = float(round(setup_bytes))
+            self.setups = SetupShares(
+                moved=moved,
+                streamed=streamed,
+                used_moved=whole if loads else 0.0,
+                used_streamed=whole,
+            )
         self.slices = tuple(pairwise([0, *np.cumsum(np.bincount(rank)).tolist()]))
 
     @cached_property

@@ -49,13 +49,15 @@ def path_use(dual: Dual) -> tuple[Floats, Floats, Floats]:
     change = np.bincount(use.begin[held], size[held], steps + 1).astype(np.float64)
     change -= np.bincount(use.end[held], size[held], steps + 1)
     at = np.maximum(use.at, 0)
-    moved: tuple[Floats, ...] = (use.moved_in, use.moved_out)
+    moved = (use.moved_in, use.moved_out)
     setups = dual.intervals.setups
     if setups is not None:
         streams = columns.kind == ColumnKind.STREAM
-        more = np.where(streams, setups.streamed[columns.access], setups.moved[columns.access])
-        moved = tuple(each + more * (each > 0) for each in moved)
-    into, out = (np.bincount(at, size * each, steps).astype(np.float64) for each in moved)
+        more = np.where(streams, setups.used_streamed, setups.used_moved)
+        used = tuple(size * each + more * (each > 0) for each in moved)
+    else:
+        used = tuple(size * each for each in moved)
+    into, out = (np.bincount(at, each, steps).astype(np.float64) for each in used)
     return np.cumsum(change)[:steps], into, out
 
 

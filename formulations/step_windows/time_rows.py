@@ -86,15 +86,13 @@ class Replay:
                 if operand.writes:
                     program.when(start >= self._left[tensor], literal)
         moves = [each for each in self._moves(step) if each.present.index != program.false.index]
-        later = list[tuple[list[Number], int, Number]]()
+        arrived, left = [*self._arrived], [*self._left]  # after the step
         for move in sorted(moves, key=lambda move: (move.turn, move.tensor)):
             finish = self._queued(move, start, end)
             if move.turn == _Turn.EARLY_LOAD or move.turn in _STORES:
-                known = self._left if move.outward else self._arrived
-                later.append((known, move.tensor, self._later(known[move.tensor], finish, move)))
-        for known, tensor, when in later:
-            known[tensor] = when
-        self._ended = end
+                known = left if move.outward else arrived  # in one turn or another of the step
+                known[move.tensor] = self._later(known[move.tensor], finish, move)
+        self._arrived, self._left, self._ended = arrived, left, end
 
     def _later(self, before: Number, finish: Number, move: _Move) -> Number:
         found = self._program.time()

@@ -81,8 +81,8 @@ class Replay:
         self._leaving = self._trailing(step, start)
         for tensor in range(len(program.window.tensors)):
             for literal, operand in program.uses(step, tensor):
-                arrived = self._arrived[tensor] if operand.reads else self._before[tensor]
-                program.when(start >= arrived, literal)
+                ready = self._arrived[tensor] if operand.reads else self._before[tensor]
+                program.when(start >= ready, literal)
                 if operand.writes:
                     program.when(start >= self._left[tensor], literal)
         moves = [each for each in self._moves(step) if each.present.index != program.false.index]

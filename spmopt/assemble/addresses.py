@@ -114,7 +114,7 @@ class Allocator:
         self._below_leaves: dict[int, int] = {}
         self._above_leaves: dict[int, int] = {}
         self._rows = array("q")
-        self._held_back = list[Extent]()
+        self._held_back = dict[int, list[Extent]]()
 
     def grow(self, step: int, tensor: int, held: int, wanted: int, leaves: int) -> None:
         """Add tensor pages [held, wanted) from ``step`` on."""
@@ -126,9 +126,12 @@ class Allocator:
             self._above_leaves[spm_page] = self._below_leaves[spm_page + pages] = leaves
 
     def shrink(
-        self, step: int, tensor: int, wanted: int, leaves: int, *, hold_back: bool = False
+        self, step: int, tensor: int, wanted: int, leaves: int, *, until: int | None = None
     ) -> None:
-        """Free the tensor pages from ``wanted`` on, at the start of ``step``."""
+        """Free the tensor pages from ``wanted`` on, at the start of ``step``.
+
+        ``until``: they are held back, as the others of that key, until they are given.
+        """
         runs = self._runs[tensor]
         while runs and runs[-1][0] + runs[-1][1] > wanted:
             first, pages, spm_page, since = runs.pop()
@@ -138,15 +141,17 @@ class Allocator:
                 self._below_leaves[spm_page + kept] = leaves
             gone, left = spm_page + kept, pages - kept
             self._rows.extend((tensor, first + kept, left, gone, since, step))
-            if hold_back:
-                self._held_back.append((gone, left))
-            else:
+            if until is None:
                 self._free.give(gone, left)
+            else:
+                self._held_back.setdefault(until, []).append((gone, left))
 
-    def give_back(self) -> None:
-        """Give what was held back."""
-        while self._held_back:
-            self._free.give(*self._held_back.pop())
+    def give_back(self) -> int:
+        """Give what is held back of the least key; return how many pages these are."""
+        extents = self._held_back.pop(min(self._held_back), []) if self._held_back else []
+        for extent in extents:
+            self._free.give(*extent)
+        return sum(pages for _, pages in extents)
 
     def placements(self) -> Placements:
         """Return the finished rows, in the order in which they ended."""
@@ -220,29 +225,33 @@ def place_in_time(
 
     What an operation overwrites, it waits for; what a load fills waits in the channel's queue
     anyway. So pages that a store may still be emptying, those of tensors stored in one of the two
-    steps before, go to loads where all that the operation overwrites fits elsewhere.
+    steps before, go to loads where all that the operation overwrites fits elsewhere; else it gets
+    those that were stored first.
     """
     allocator, free = Allocator(machine.spm_pages), machine.spm_pages
     stored = set(zip(stores.step.tolist(), stores.tensor.tolist(), strict=True))
     events = _events(machine, timeline, residency)
     for step, some in groupby(events, key=itemgetter(0)):
-        own, late = {SCRATCH, *_overwritten(timeline, step)}, 0
+        own, free_now = {SCRATCH, *_overwritten(timeline, step)}, free
         changes = sorted(some, key=lambda each: (each[3] > each[2], each[1] not in own))
         for _, owner, held, wanted, leaves in changes:
             if wanted < held:
-                back = not stored.isdisjoint(((step - 1, owner), (step - 2, owner)))
-                allocator.shrink(step, owner, wanted, leaves, hold_back=back)
-                late += held - wanted if back else 0
+                recent = (each for each in (step - 1, step - 2) if (each, owner) in stored)
+                until = next(recent, None)
+                allocator.shrink(step, owner, wanted, leaves, until=until)
+                free_now += held - wanted if until is None else 0
                 free += held - wanted
         grown = [each for each in changes if each[3] > each[2]]
-        if sum(each[3] - each[2] for each in grown if each[1] in own) > free - late:
-            allocator.give_back()
+        asked = sum(each[3] - each[2] for each in grown if each[1] in own)
+        while asked > free_now and (given := allocator.give_back()):
+            free_now += given
         for _, owner, held, wanted, leaves in grown:
-            if owner not in own:
-                allocator.give_back()
+            while owner not in own and allocator.give_back():
+                pass
             allocator.grow(step, owner, held, wanted, leaves)
             free -= wanted - held
-        allocator.give_back()
+        while allocator.give_back():
+            pass
     return by_tensor(allocator.placements())
 
 

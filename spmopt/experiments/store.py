@@ -304,13 +304,13 @@ class Journal(Store[str, Any]):
                 found = json.loads(line)
                 # Version 1 has the value's own fields beside the key.
                 yield found["key"], found.get("value", found)
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise InputError(f"{error}") from None
 
     def _difference(self, first: str) -> str:
         try:
             return _difference(json.loads(first), json.loads(self.head))
-        except ValueError:
+        except (ValueError, RecursionError):
             return "is of something else"
 
 
@@ -394,7 +394,7 @@ def _identity(head: str) -> dict[str, Any] | None:
     """Read the first line of a table; None where it is none."""
     try:
         found = json.loads(head.removeprefix("# "))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and found.get("format") == _FORMAT else None
 

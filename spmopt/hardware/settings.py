@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -325,6 +326,10 @@ _UNITS: Mapping[object, str] = {
 }
 
 
+_FLOATS = 10**300
+"""Numbers up to which they are shown as floats."""
+
+
 def shown_setting(key: str, value: Setting) -> str:
     """A value of the setting ``key``, in base units, with its unit: ``616 GB/s``, ``8 MiB``."""
     if isinstance(value, bool):
@@ -334,4 +339,6 @@ def shown_setting(key: str, value: Setting) -> str:
     kind = KINDS.get(key)
     if kind is Dimension.BYTES:
         return size(int(value))
+    if abs(value) > _FLOATS:  # of a damaged storage: no machine has it
+        return f"{Decimal(value):.6g}"
     return si(value, _UNITS[kind]) if kind in _UNITS else f"{value:.6g}"

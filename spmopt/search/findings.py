@@ -51,7 +51,7 @@ def _require_whole(trial: TrialRecord, setup: Setup) -> None:
     fields_of_space = {axis.key for axis in setup.space.axes}
     networks = trial.networks if trial.networks is None else {*trial.networks}
     wanted: Mapping[str, tuple[Iterable[str], set[str] | None]] = {
-        "figures": (setup.objectives, {*(trial.figures or {})}),
+        "figures": (setup.names, {*(trial.figures or {})}),
         "fields of its space": (fields_of_space, {*trial.parameters}),
         "networks": ((network.label for network in setup.networks), networks),
     }

@@ -144,6 +144,6 @@ def _is_entry(line: bytes) -> bool:
     """Return whether a line is an operation on a storage."""
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(entry, dict) and "op_code" in entry

@@ -99,6 +99,13 @@ def _lacking(folder: Path) -> Case:
     return case("tune", "show", "--storage", "journal:t.db", "--trial", "0")
 
 
+def _nest(folder: Path) -> Case:
+    """Nest lists in the first line of a sweep deeper than they are read."""
+    lines = bases.sweep().decode().splitlines()
+    (folder / "s.csv").write_text("\n".join(["# " + 100_000 * "[", *lines[1:]]) + "\n")
+    return case("report", "s.csv", "-o", "s.html")
+
+
 FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "pipe in place of a schedule to report on": (_pipe, 2),
     "pipe in place of an output": (_output, 2),
@@ -111,6 +118,8 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "trial with a figure that is none": (_odd('"figures":{"', '"figures":{"x":NaN,"'), 2),
     "trial whose objective is a word": (_odd('"values":[7.228e-06', '"values":["7"'), 2),
     "price that is too large": (_price, 2),
+    "trial that lacks what is limited": (_odd('"spm_mb":', '"of another":'), 2),
+    "list in a list without an end": (_nest, 2),
     "area of a sweep that is not finite": (_area, 2),
     "buffer whose name is a formula": (_buffers, 0),
 }

@@ -45,6 +45,7 @@ def test_settings() -> None:
     assert shown_setting("technology", "nvsim-sram") == "nvsim-sram"
     assert shown_setting("cores", 4) == "4"
     assert shown_setting("energy.mac_pj", 0.5) == "0.5"
+    assert shown_setting("energy.mac_pj", 10**400) == "1.00000e+400"
 
 
 def test_bandwidth_behind_banks() -> None:

@@ -99,6 +99,15 @@ def _lacking(folder: Path) -> Case:
     return case("tune", "show", "--storage", "journal:t.db", "--trial", "0")
 
 
+def _limited(folder: Path) -> Case:
+    """Leave out a figure that a constraint limits, and no objective is, of all trials."""
+    told = bases.study(journal=True).decode()
+    content = re.sub(r'("figures":\{[^}]*)"spm_mb":', r'\1"of another":', told)
+    assert content != told, "the journal of a search has another form now"
+    (folder / "t.db").write_text(content)
+    return case("tune", "show", "--storage", "journal:t.db")
+
+
 def _nest(folder: Path) -> Case:
     """Nest lists in the first line of a sweep deeper than they are read."""
     lines = bases.sweep().decode().splitlines()
@@ -118,7 +127,7 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "trial with a figure that is none": (_odd('"figures":{"', '"figures":{"x":NaN,"'), 2),
     "trial whose objective is a word": (_odd('"values":[7.228e-06', '"values":["7"'), 2),
     "price that is too large": (_price, 2),
-    "trial that lacks what is limited": (_odd('"spm_mb":', '"of another":'), 2),
+    "trial that lacks what is limited": (_limited, 2),
     "list in a list without an end": (_nest, 2),
     "area of a sweep that is not finite": (_area, 2),
     "buffer whose name is a formula": (_buffers, 0),

@@ -21,7 +21,7 @@ def decide(window: StepWindow, work_s: float) -> WindowDecision | None:
     program, end = build(window)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    solver.parameters.linearization_level = 2  # without, windows of ResNet take five times as long
+    solver.parameters.linearization_level = 2  # without, SqueezeNet's take up to ten times as long
     solver.parameters.max_deterministic_time = work_s / _SECONDS
     solver.parameters.catch_sigint_signal = False
     status = solver.solve(program.cp)

@@ -62,9 +62,9 @@ class WindowProgram:
         """Steps of the window and its tail."""
         return len(self.window.operations)
 
-    def integer(self, high: int, low: int = 0) -> cp_model.IntVar:
-        """A new integer variable."""
-        return self.cp.new_int_var(low, high, "")
+    def integer(self, most: int) -> cp_model.IntVar:
+        """A new integer variable, from 0 on."""
+        return self.cp.new_int_var(0, most, "")
 
     def time(self) -> cp_model.IntVar:
         """A new time."""

@@ -14,24 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from operator import attrgetter
 
 from formulations.step_windows.program import Literal, Number, WindowProgram
+from spmopt.assemble.commands import Turn
 
-
-class _Turn(IntEnum):
-    STATIONARY_LOAD = 0
-    OWN_LOAD = 1
-    EARLY_LOAD = 2
-    OLDER_STORE = 3
-    STREAM = 4
-    OWN_STORE = 5
-    STATIONARY_STORE = 6
-
-
-_LOADS = (_Turn.STATIONARY_LOAD, _Turn.OWN_LOAD, _Turn.EARLY_LOAD)
-_STORES = (_Turn.STATIONARY_STORE, _Turn.OWN_STORE, _Turn.OLDER_STORE)
+_LOADS = (Turn.STATIONARY_LOAD, Turn.OWN_LOAD, Turn.EARLY_LOAD)
+_STORES = (Turn.STATIONARY_STORE, Turn.OWN_STORE, Turn.OLDER_STORE)
 """Of what the operation uses as stationary, uses, and does not use."""
 
 
@@ -39,7 +28,7 @@ _STORES = (_Turn.STATIONARY_STORE, _Turn.OWN_STORE, _Turn.OLDER_STORE)
 class _Move:
     """A command that may be: ``time`` on the channel if ``present``."""
 
-    turn: _Turn
+    turn: Turn
     tensor: int
     outward: bool
     time: Number
@@ -89,7 +78,7 @@ class Replay:
         arrived, left = [*self._arrived], [*self._left]  # after the step
         for move in sorted(moves, key=lambda move: (move.turn, move.tensor)):
             finish = self._queued(move, start, end)
-            if move.turn == _Turn.EARLY_LOAD or move.turn in _STORES:
+            if move.turn == Turn.EARLY_LOAD or move.turn in _STORES:
                 known = left if move.outward else arrived  # in one turn or another of the step
                 known[move.tensor] = self._later(known[move.tensor], finish, move)
         self._arrived, self._left, self._ended = arrived, left, end
@@ -111,19 +100,19 @@ class Replay:
         def after(when: Number, *literals: Literal) -> None:
             program.when(finish >= when + move.time, present, *literals)
 
-        if move.turn == _Turn.STREAM:
+        if move.turn == Turn.STREAM:
             after(start)
             program.when(end >= finish, present)
         elif move.outward:
-            after({_Turn.OLDER_STORE: self._ended, _Turn.OWN_STORE: start}.get(move.turn, end))
+            after({Turn.OLDER_STORE: self._ended, Turn.OWN_STORE: start}.get(move.turn, end))
         else:
             after(self._ended)
-            if move.turn != _Turn.EARLY_LOAD:
-                until = start if move.turn == _Turn.STATIONARY_LOAD else end
+            if move.turn != Turn.EARLY_LOAD:
+                until = start if move.turn == Turn.STATIONARY_LOAD else end
                 program.when(until >= finish, present)
         if len(self._free) > 1 and not move.outward:  # else the queue keeps that order
             after(self._left[move.tensor])
-            for dropped, when in self._leaving if move.turn != _Turn.STREAM else ():
+            for dropped, when in self._leaving if move.turn != Turn.STREAM else ():
                 after(when, dropped)
         return finish
 
@@ -184,7 +173,7 @@ class Replay:
             for outward in (False, True):
                 streamed, some = program.streamed(step, tensor, outward=outward)
                 yield _Move(
-                    turn=_Turn.STREAM,
+                    turn=Turn.STREAM,
                     tensor=tensor,
                     outward=outward,
                     time=streamed + program.setup * some,

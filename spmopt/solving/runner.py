@@ -33,7 +33,7 @@ from spmopt.solving.records import (
     proofs_of,
     within_class,
 )
-from spmopt.solving.windows import improved_by_windows
+from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improved_by_windows
 
 _FEW = 5_000
 """Operations of a cover's instance on which policies are run beside: a second at most."""
@@ -202,7 +202,8 @@ class ScheduleRunner:
         if joint and known is not None and not moved_whole(self._calls.instance, best.schedule):
             outcome = replace(outcome, class_bound=None)
             notes.append(of_other_class(known, self._calls.request.objective.unit))
-        notes.append(NOTHING_BETTER.format(best.origin))
+        windows = best.origin == ORIGIN
+        notes.append(BY_WINDOWS if windows else NOTHING_BETTER.format(best.origin))
         return replace(run, outcome=outcome, legal=best, notes=tuple(notes))
 
     @property

@@ -40,6 +40,8 @@ _WORKER = "formulations.step_windows.cpsat_worker:decide"
 _SHARE, _LARGE_SHARE = 0.3, 0.7
 """Of the time limit where all is decided at once afterwards; of what is left of it elsewhere."""
 ORIGIN = "CP-SAT in windows of steps"
+BY_WINDOWS = "found by CP-SAT in windows of steps, all else of the best start fixed"
+"""Note on a schedule of that origin."""
 
 
 def improved_by_windows(

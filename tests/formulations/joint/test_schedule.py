@@ -72,7 +72,7 @@ def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
     assert joint.class_gap is None
     said, origin = joint.notes[:2]
     assert said.startswith(f"at least {of_class} cycles for the replay of whole tensors")
-    assert origin.startswith("nothing better found than ")
+    assert origin.startswith(("nothing better found than ", "found by CP-SAT in windows"))
     assert joint.schedule is not None
     assert not moved_whole(golden(name), joint.schedule)
 
@@ -184,7 +184,7 @@ def test_more_uses_than_are_searched() -> None:
     assert joint.value <= policy.value
     note, origin = joint.notes
     assert note.startswith("more than 300 uses of tensors: CP-SAT was asked about windows")
-    assert origin.startswith("nothing better found than ")
+    assert origin.startswith(("nothing better found than ", "found by CP-SAT in windows"))
 
 
 def test_the_time_limit_counts_the_start_of_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,9 +213,11 @@ def test_its_class_bound_holds_for_whole_tensors(instance: Instance, energy: boo
         return
     kind = {WHOLE_TENSORS: "uses", KEPT_WHOLE: "kept"}[known.holds_for]
     of_class = bound(instance, known.certificate, known.holds_for)
-    # Of several modes the search sees the least of each figure, in which more may fit.
+    # Of several modes the search sees the least of each figure, in which more may fit; set-ups of
+    # commands it does not see. What the certificate proves is shown in place of its value.
     assert known.value <= float(of_class) + 1e-6 * abs(float(of_class))
-    assert instance.several_modes or known.value == pytest.approx(float(of_class), rel=1e-6)
+    if not (instance.several_modes or instance.machine.dma_setup_cycles):
+        assert known.value == pytest.approx(float(of_class), rel=1e-6)
     assert of_class <= small_optimum(instance, objective, kind).value
     assert outcome.certificate is not None
     # Nearly: both are searched to a small gap only.

@@ -4,9 +4,13 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# A busy machine takes its time: limits on it are tests of their own.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+from tests.thorough import THOROUGH
+
+# A busy machine takes its time: limits on it are tests of their own. The short suite draws the same
+# examples each time, so that it says what a change broke; the thorough one draws others each time.
+settings.register_profile("short", deadline=None, derandomize=True)
+settings.register_profile("thorough", deadline=None)
+settings.load_profile("thorough" if THOROUGH else "short")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ortools.sat.python import cp_model
 
+from formulations.step_windows.barrier_rows import Barriers
 from formulations.step_windows.program import Number, WindowProgram
 from formulations.step_windows.residency_rows import RESIDENCY
 from formulations.step_windows.time_rows import Replay
@@ -35,10 +36,10 @@ def build(window: StepWindow) -> tuple[WindowProgram, Number]:
     program = WindowProgram(window)
     for family in RESIDENCY:
         family(program)
-    replay = Replay(program)
+    rows = Barriers(program) if window.barriers else Replay(program)
     for step in range(program.steps):
-        replay.run(step)
-    end = replay.end()
+        rows.run(step)
+    end = rows.end()
     program.cp.minimize(end)
     return program, end
 

@@ -13,26 +13,10 @@ here up to one less.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from operator import attrgetter
 
+from formulations.step_windows.moves import STORES, Move, moves
 from formulations.step_windows.program import Literal, Number, WindowProgram
 from spmopt.assemble.commands import Turn
-
-_LOADS = (Turn.STATIONARY_LOAD, Turn.OWN_LOAD, Turn.EARLY_LOAD)
-_STORES = (Turn.STATIONARY_STORE, Turn.OWN_STORE, Turn.OLDER_STORE)
-"""Of what the operation uses as stationary, uses, and does not use."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Move:
-    """A command that may be: ``time`` on the channel if ``present``."""
-
-    turn: Turn
-    tensor: int
-    outward: bool
-    time: Number
-    present: Literal
 
 
 class Replay:
@@ -74,22 +58,22 @@ class Replay:
                 program.when(start >= ready, literal)
                 if operand.writes:
                     program.when(start >= self._left[tensor], literal)
-        moves = [each for each in self._moves(step) if each.present.index != program.false.index]
+        queue = [*moves(program, step)]
         arrived, left = [*self._arrived], [*self._left]  # after the step
-        for move in sorted(moves, key=lambda move: (move.turn, move.tensor)):
+        for move in sorted(queue, key=lambda move: (move.turn, move.tensor)):
             finish = self._queued(move, start, end)
-            if move.turn == Turn.EARLY_LOAD or move.turn in _STORES:
+            if move.turn == Turn.EARLY_LOAD or move.turn in STORES:
                 known = left if move.outward else arrived  # in one turn or another of the step
                 known[move.tensor] = self._later(known[move.tensor], finish, move)
         self._arrived, self._left, self._ended = arrived, left, end
 
-    def _later(self, before: Number, finish: Number, move: _Move) -> Number:
+    def _later(self, before: Number, finish: Number, move: Move) -> Number:
         found = self._program.time()
         self._program.cp.add(found >= before)
         self._program.when(found >= finish, move.present)
         return found
 
-    def _queued(self, move: _Move, start: Number, end: Number) -> Number:
+    def _queued(self, move: Move, start: Number, end: Number) -> Number:
         """Put a command behind those before it on its channel; return when it ends."""
         program, finish = self._program, self._program.time()
         channel = int(move.outward) if len(self._free) > 1 else 0
@@ -147,56 +131,3 @@ class Replay:
         for tensor in range(len(program.window.tensors)):
             if not any(use.stationary for _, use in program.uses(step, tensor)):
                 yield program.load(step, tensor)[0]
-
-    def _moves(self, step: int) -> Iterator[_Move]:
-        """Yield the commands that a step may have."""
-        program = self._program
-        for tensor in range(len(program.window.tensors)):
-            uses = program.uses(step, tensor)
-            reading, writing = (
-                [(literal, use.stationary) for literal, use in uses if uses_so(use)]
-                for uses_so in (attrgetter("reads"), attrgetter("writes"))
-            )
-            load = (*program.load(step, tensor), reading, _LOADS)
-            store = (program.stored[tensor][step], program.stores(step, tensor), writing, _STORES)
-            for pages, some, own, turns in (load, store):
-                time = program.transfer(tensor) * pages + program.setup * some
-                for turn, how in zip(turns, self._ways(own), strict=True):
-                    present, long = self._if(how, some, time)
-                    yield _Move(
-                        turn=turn,
-                        tensor=tensor,
-                        outward=own is writing,
-                        time=long,
-                        present=present,
-                    )
-            for outward in (False, True):
-                streamed, some = program.streamed(step, tensor, outward=outward)
-                yield _Move(
-                    turn=Turn.STREAM,
-                    tensor=tensor,
-                    outward=outward,
-                    time=streamed + program.setup * some,
-                    present=some,
-                )
-
-    def _ways(self, own: list[tuple[Literal, bool]]) -> tuple[Literal, Literal, Literal]:
-        """Return literals that a tensor is used as stationary, used otherwise, or not used."""
-        program = self._program
-        fixed, free = (
-            program.any([literal for literal, stationary in own if stationary == wanted])
-            for wanted in (True, False)
-        )
-        return fixed, free, ~program.any([literal for literal, _ in own])
-
-    def _if(self, how: Literal, some: Literal, time: Number) -> tuple[Literal, Number]:
-        """Return whether a command is in its turn, and its time there."""
-        program = self._program
-        if how.index == program.true.index:
-            return some, time
-        if program.false.index in (how.index, some.index):
-            return program.false, 0
-        here, long = program.cp.new_bool_var(""), program.time()
-        program.cp.add_bool_or(~how, ~some, here)
-        program.when(long >= time, here)
-        return here, long

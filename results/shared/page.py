@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from formulations.residency.bound import compiled
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.run import run
@@ -98,10 +99,13 @@ def replace_tables(page: Path, tables: str) -> None:
 
 def environment() -> dict[str, Any]:
     """Return date, commit, versions and computer, as JSON values."""
+    packages = {package: installed(package) for package in PACKAGES}
+    if compiled.problem() is not None:
+        packages["compiled code"] = "absent"
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit(),
-        "versions": {"python": platform.python_version(), **{p: installed(p) for p in PACKAGES}},
+        "versions": {"python": platform.python_version(), **packages},
         "computer": {"cpu": cpu(), "cores": processors(), "system": platform.system()},
         "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -258,6 +259,7 @@ def scheduled(
     """Schedule; a first Ctrl-C does not end what is done within, and the last value returns it."""
     from spmopt.cli.terminal.interrupt import interruptible, losing
     from spmopt.cli.terminal.live import Live
+    from spmopt.cli.terminal.output import print_warning
     from spmopt.cli.terminal.progress import watching
     from spmopt.core.objective import objective_named
     from spmopt.metrics import in_unit
@@ -275,6 +277,9 @@ def scheduled(
             with losing(lambda: live.has_schedule):
                 found = run(instance, callbacks)
                 display.close()
+                # Asked only if a bound was computed; to load the module for it takes 0.1 s.
+                if (kernel := sys.modules.get("formulations.residency.bound.compiled")) is not None:
+                    print_warning(told) if (told := kernel.problem()) else None
                 yield found, stopped
 
 

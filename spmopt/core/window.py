@@ -86,6 +86,8 @@ class StepWindow:
         The modes of each step's operation, and which one it runs now.
     before
         Pairs of the window's own operations, of which the first runs before the second.
+    barriers
+        Time is that of steps which begin when the one before has ended, else of the replay.
     free
         Cycle from which each channel is free; 0 is the end of the operation before the window.
     page_cycles
@@ -101,6 +103,7 @@ class StepWindow:
     page_bytes: int
     setup_cycles: int
     page_cycles: tuple[int, int]
+    barriers: bool
     free: tuple[int, ...]
 
 
@@ -118,7 +121,7 @@ class WindowDecision:
     stored
         Whether the step stores some of it.
     cycles
-        When all of window and tail has ended, about (:mod:`formulations.step_windows.time_rows`).
+        When all of window and tail has ended, about (:mod:`formulations.step_windows`).
     work_s
         What was counted, in seconds.
     """

@@ -50,6 +50,13 @@ class CheckedCalls:
         """Whether there are more operations than all policies are run on."""
         return len(self.instance.operations) > _MANY
 
+    @property
+    def commands_cost(self) -> bool:
+        """Whether time is the objective, step by step, and commands have a set-up time."""
+        aim = self.request.objective
+        timed = aim.weighted == {"cycle"} and not aim.replayed
+        return timed and self.instance.machine.dma_setup_cycles > 0
+
     def call(
         self,
         entry: SchedulerEntry,

@@ -33,7 +33,7 @@ from spmopt.solving.records import (
     proofs_of,
     within_class,
 )
-from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improved_by_windows
+from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improved_by_commands, improved_by_windows
 
 _FEW = 5_000
 """Operations of a cover's instance on which policies are run beside: a second at most."""
@@ -41,6 +41,8 @@ _LIST_SHARE = 0.2
 """Of the time limit of who chooses a cover: for the list as given."""
 _LIST_TOLERANCE = 1e-3
 """Of that list: covers differ by more."""
+_COMMANDS_SHARE = 0.3
+"""Of the time limit of who chooses a cover: for the commands of its schedule."""
 _START_SHARE, _OTHER_SHARE = 0.25, 0.1
 """Of the time limit of who minimizes the replay: for ``page``, which is nearly always the best of
 the optimizers that it starts from, and for each of the others."""
@@ -105,7 +107,8 @@ class ScheduleRunner:
             return self._cover(entry)
         if entry.kind is Kind.FORMULATION:
             found = self._optimize(entry)
-            self._page = found if entry.name == LISTER else self._page
+            if entry.name == LISTER:
+                self._page = found = improved_by_commands(self._calls, found)
             return found
         if entry.kind is Kind.RELAXATION:
             return self._calls.call(entry)
@@ -223,8 +226,13 @@ class ScheduleRunner:
         for start in starts:
             self._calls.tell_legal(start)
         prices = None if page.outcome is None else page.outcome.certificate
-        run = self._no_worse_than_policies(self._calls.call(entry, starts, spent_s, prices=prices))
+        kept_s = (
+            _COMMANDS_SHARE * self._calls.request.time_limit_s if self._calls.commands_cost else 0
+        )
+        run = self._calls.call(entry, starts, spent_s + kept_s, prices=prices)
+        run = self._no_worse_than_policies(run)
         seconds = replace(run, solve_s=run.solve_s + page.solve_s, cpu_s=run.cpu_s + page.cpu_s)
+        seconds = improved_by_commands(self._calls, seconds)
         if run.legal is None or not starts or run.legal.value <= starts[0].value:
             return seconds
         raise ScheduleError(f"scheduler {entry.name}: worse than {LISTER}, from which it started")

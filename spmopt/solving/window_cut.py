@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 
+from spmopt.assemble import assemble
 from spmopt.assemble.addresses import place_in_time
 from spmopt.assemble.commands import derive_commands
+from spmopt.assemble.cost import plan_cost
 from spmopt.core.instance import Instance
 from spmopt.core.operation import Mode, Operation
 from spmopt.core.schedule import Command, Plan, Residency, Schedule, Steps, Stores
@@ -26,8 +28,10 @@ from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.replay import Replay, replay
 
 
-def scheduled(instance: Instance, plan: Plan) -> Schedule:
-    """Return the schedule of a plan, at addresses for which operations wait least."""
+def scheduled(instance: Instance, plan: Plan, *, barriers: bool = False) -> Schedule:
+    """Return the schedule of a plan, without ``barriers`` where operations wait least for pages."""
+    if barriers:
+        return assemble(instance, plan)
     line = timeline(instance, plan.steps)
     return Schedule(
         steps=plan.steps,
@@ -53,12 +57,20 @@ class WindowCutter:
     """Cuts windows out of one schedule, and puts decisions into its plan."""
 
     def __init__(
-        self, instance: Instance, plan: Plan, schedule: Schedule, needed: Sequence[set[int]]
+        self,
+        instance: Instance,
+        plan: Plan,
+        schedule: Schedule,
+        needed: Sequence[set[int]] | None = None,
     ) -> None:
-        """Lay out a legal schedule; ``needed``: the operations that each one runs after."""
+        """Lay out a legal schedule.
+
+        ``needed``: the operations that each one runs after, where the order is decided too and
+        time is that of the replay; elsewhere steps keep their order, with barriers between them.
+        """
         self._instance, self._plan, self._needed = instance, plan, needed
         self._view = ScheduleArrays.of(instance, schedule)
-        self._replay: Replay = replay(self._view)
+        self._replay: Replay | None = None if needed is None else replay(self._view)
 
     @property
     def line(self) -> Timeline:
@@ -68,9 +80,12 @@ class WindowCutter:
     @property
     def waiting(self) -> Ints:
         """(n,) Cycles in which nothing is computed, up to the end of each step."""
-        ends = self._replay.operation_end
-        passed: Ints = np.diff(ends, prepend=0) - self.line.compute_cycles
-        return passed
+        if self._replay is not None:
+            passed = np.diff(self._replay.operation_end, prepend=0)
+        else:
+            passed = plan_cost(self._instance.machine, self.line, self._plan).step_time
+        waiting: Ints = passed - self.line.compute_cycles
+        return waiting
 
     def cut(self, first: int, steps: int, tail: int) -> Cut:
         """Cut out the steps [first, first + steps), with a tail of so many where there are."""
@@ -88,26 +103,34 @@ class WindowCutter:
                 for step, operation in enumerate(operations)
             ),
             mode=tuple(line.chosen.mode[first:end].tolist()),
-            before=tuple(
-                (place[earlier], step)
-                for operation, step in place.items()
-                for earlier in sorted(self._needed[operation])
-                if earlier in place
-            ),
+            before=tuple(self._before(place)),
             tensors=tuple(self._records(np.array(tensors, np.int64), first, steps, end)),
             spm_pages=machine.spm_pages,
             page_bytes=machine.page_bytes,
             setup_cycles=machine.dma_setup_cycles,
             page_cycles=(machine.page_bytes * machine.clock_hz, machine.dram_bytes_per_s),
+            barriers=self._replay is None,
             free=self._free(first, since),
         )
         return Cut(window=window, first=first, tensors=tensors)
+
+    def _before(self, place: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of a window's own steps of which the first stays before the second."""
+        if self._needed is None:
+            yield from pairwise(place.values())
+            return
+        for operation, step in place.items():
+            for earlier in sorted(self._needed[operation]):
+                if earlier in place:
+                    yield place[earlier], step
 
     def _of(self, operation: int) -> Operation:
         return self._instance.operations[operation]
 
     def _since(self, first: int) -> int:
         """Return when the operation before a step ended."""
+        if self._replay is None:
+            return 0
         return int(self._replay.operation_end[first - 1]) if first else 0
 
     def _tensors(self, first: int, end: int) -> tuple[int, ...]:
@@ -168,16 +191,18 @@ class WindowCutter:
 
     def _moved(self, tensors: Ints, first: int, end: int) -> tuple[Ints, Ints, Ints]:
         """Return pages stored in each step, and when earlier loads and stores have ended."""
-        commands, until = self._view.schedule.commands, self._replay.command_end
+        commands = self._view.schedule.commands
         stored = np.zeros((tensors.size, end - first), np.int64)
         times = np.zeros((2, tensors.size), np.int64)
-        since = self._since(first)
         mine = np.isin(commands.tensor, tensors)
         inside = mine & (commands.kind == Command.STORE)
         inside &= (commands.step >= first) & (commands.step < end)
         place = np.searchsorted(tensors, commands.tensor)
         moved = self._view.pages(commands.end - commands.begin)
         stored[place[inside], commands.step[inside] - first] = moved[inside]
+        if self._replay is None:
+            return stored, times[0], times[1]
+        until, since = self._replay.command_end, self._since(first)
         running = mine & (commands.step < first) & (until > since)
         for kind, row in ((Command.LOAD, 0), (Command.STORE, 1)):
             some = running & (commands.kind == kind)
@@ -186,6 +211,8 @@ class WindowCutter:
 
     def _free(self, first: int, since: int) -> tuple[int, ...]:
         """Return when each channel has done what earlier steps ask for."""
+        if self._replay is None:
+            return (0, 0) if self._instance.machine.duplex else (0,)
         commands, until = self._view.schedule.commands, self._replay.command_end
         outward = np.isin(commands.kind, (Command.STORE, Command.STREAM_OUT))
         earlier = commands.step < first

@@ -3,11 +3,13 @@
 In a window it decides the order and modes of operations, what is resident, by pages, in each
 step, and so when transfers start, and what is stored when; addresses follow
 (:func:`spmopt.assemble.addresses.place_in_time`). Its times are nearly those of the replay
-(:mod:`formulations.step_windows.time_rows`), which judges every decision: whatever is illegal or no
-better is dropped. So the search ends anywhere, never with less than it began.
+(:mod:`formulations.step_windows.time_rows`), or of steps with barriers between them, which then
+keep their order (:mod:`formulations.step_windows.barrier_rows`). The verifier judges every
+decision: whatever is illegal or no better is dropped. So the search ends anywhere, never with less
+than it began.
 
-Windows of six steps come first, those with most time in which nothing is computed, each until it
-gains nothing; then longer ones. Four that do not meet are decided at a time, each by one thread and
+Short windows come first, those with most time in which nothing is computed, each until it gains
+nothing; then longer ones. Four that do not meet are decided at a time, each by one thread and
 so much counted work: the result does not depend on load or threads.
 """
 
@@ -16,26 +18,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from fractions import Fraction
 from importlib import import_module
 from math import inf
 from time import monotonic
 
 import numpy as np
 
+from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.instance import Instance
 from spmopt.core.order import dependences
+from spmopt.core.result import EVERY_SCHEDULE
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.window import StepWindow, WindowDecision, decided_at_once
 from spmopt.solving.at_once import AT_ONCE
+from spmopt.solving.barriers import NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
-from spmopt.solving.records import VerifiedSchedule
+from spmopt.solving.records import Run, VerifiedSchedule
 from spmopt.solving.window_cut import Cut, WindowCutter, scheduled
 from spmopt.verifier import require_legal
 
 _SIZES = ((6, 4, 3.0), (10, 6, 8.0))
 """Steps of a window, of its tail, and the counted seconds of one: longer ones on what is left."""
+_KEPT_ORDER_SIZES = ((8, 2, 3.0), (16, 2, 8.0))
+"""The same where steps keep their order, with barriers: windows of 28 steps gain nothing more."""
 _WORKER = "formulations.step_windows.cpsat_worker:decide"
 _SHARE, _LARGE_SHARE = 0.3, 0.7
 """Of the time limit where all is decided at once afterwards; of what is left of it elsewhere."""
@@ -60,6 +68,43 @@ def improved_by_windows(
     return None if found is start else found
 
 
+def improved_by_commands(calls: CheckedCalls, run: Run) -> Run:
+    """Search from the schedule of who keeps the order, where commands have a set-up time.
+
+    Programs count bytes, and know nothing of the commands that these take.
+    """
+    legal, request = run.legal, calls.request
+    if legal is None or not calls.commands_cost or _is_best(calls, run):
+        return run
+    wall, cpu = monotonic(), cpu_s()
+    left_s = max(0.0, request.time_limit_s - run.solve_s)
+    own = replace(request, time_limit_s=left_s, started=wall).phase(left_s)
+    instance = calls.instance if run.pieces is None else run.pieces.instance
+    better = improved_in_windows(instance, legal, own)
+    wall, cpu = monotonic() - wall, cpu_s() - cpu
+    run = replace(run, solve_s=run.solve_s + wall, cpu_s=run.cpu_s + cpu)
+    if better is legal:
+        return run
+    calls.tell_legal(better)
+    of_start = NOTHING_BETTER.partition("{")[0]
+    notes = (*(note for note in run.notes if not note.startswith(of_start)), BY_WINDOWS)
+    return replace(run, legal=better, notes=notes)
+
+
+def _is_best(calls: CheckedCalls, run: Run) -> bool:
+    """Whether a run's own prices prove its schedule to be as good as was asked for.
+
+    Those of a cover prove nothing about all of them.
+    """
+    if run.outcome is None or run.legal is None or run.pieces is not None:
+        return False
+    prices, known = run.outcome.certificate, run.outcome.class_bound
+    least = Fraction(0) if prices is None else calls.evaluate(prices).value
+    if known is not None and known.holds_for == EVERY_SCHEDULE:
+        least = max(least, Fraction(known.value))
+    return run.legal.value <= least * (1 + Fraction(calls.request.tolerance))
+
+
 def improved_in_windows(
     instance: Instance, start: VerifiedSchedule, request: Request
 ) -> VerifiedSchedule:
@@ -68,7 +113,8 @@ def improved_in_windows(
         return start
     plan = replace(start.plan, ranges=None)
     search = _Search(instance, replace(start, plan=plan), request)
-    for steps, tail, work_s in _SIZES:
+    sizes = _SIZES if request.objective.replayed else _KEPT_ORDER_SIZES
+    for steps, tail, work_s in sizes:
         search.run(steps, tail, work_s)
     return start if search.best.schedule is start.schedule else search.best
 
@@ -78,7 +124,8 @@ class _Search:
 
     def __init__(self, instance: Instance, start: VerifiedSchedule, request: Request) -> None:
         self._instance, self._request, self.best = instance, request, start
-        self._needed = dependences(instance)
+        self._barriers = not request.objective.replayed
+        self._needed = None if self._barriers else dependences(instance)
         self._cutter = self._laid_out()
 
     def _laid_out(self) -> WindowCutter:
@@ -138,12 +185,13 @@ class _Search:
         if found is None or found.value >= self.best.value:
             return False
         self.best = found
+        self._request.report_incumbent(value=found.value)
         self._cutter = self._laid_out()
         return True
 
     def _valued(self, plan: Plan) -> VerifiedSchedule | None:
         try:
-            schedule = scheduled(self._instance, plan)
+            schedule = scheduled(self._instance, plan, barriers=self._barriers)
             totals = require_legal(self._instance, schedule).totals
         except ScheduleError:
             return None

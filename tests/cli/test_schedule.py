@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from formulations.residency.bound import compiled
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
@@ -228,3 +229,9 @@ def test_time_limit_tolerance_and_threads_arrive(monkeypatch: pytest.MonkeyPatch
     run(f"solve {NETWORK} -s page --time-limit 7 --tolerance 0.5 --threads 3 --objective energy")
     assert (got[0].time_limit_s, got[0].tolerance, got[0].threads) == (7.0, 0.5, 3)
     assert got[0].objective.name == "energy"
+
+
+def test_it_says_that_bounds_take_long(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "problem", lambda: "NumPy does its work")
+    ran = run("solve instances/mlp.json -s belady")
+    assert (ran.code, ran.err) == (0, "warning: NumPy does its work\n")

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import spmopt
+from formulations.residency import page
+from spmopt import load, lower, machine
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.objective import REPLAY
+from spmopt.core.objective import MAKESPAN, REPLAY, Objective
 from spmopt.core.order import dependences
 from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.core.scheduler import Request
@@ -18,7 +21,7 @@ from spmopt.core.window import WindowDecision
 from spmopt.solving import solve
 from spmopt.solving.records import VerifiedSchedule
 from spmopt.solving.window_cut import Cut, WindowCutter, scheduled
-from spmopt.solving.windows import decided, improved_in_windows
+from spmopt.solving.windows import BY_WINDOWS, decided, improved_in_windows
 from spmopt.verifier import require_legal
 from tests.instances import golden
 from tests.tiny import Op, tiny
@@ -38,11 +41,14 @@ def request(**options: object) -> Request:
     return replace(Request(objective=REPLAY, threads=1), **options)  # type: ignore[arg-type]
 
 
-def verified(instance: Instance, plan: Plan) -> VerifiedSchedule:
+def verified(
+    instance: Instance, plan: Plan | None, objective: Objective = REPLAY
+) -> VerifiedSchedule:
+    assert plan is not None
     schedule = assemble(instance, plan)
     totals = require_legal(instance, schedule).totals
     assert totals is not None
-    value = totals.value(REPLAY)
+    value = totals.value(objective)
     return VerifiedSchedule(origin="test", plan=plan, schedule=schedule, totals=totals, value=value)
 
 
@@ -191,13 +197,35 @@ def test_what_replay_and_windows_do_not_know_is_left_alone() -> None:
     assert improved_in_windows(instance, start, request()) is start
 
 
-def test_joint_gains_by_windows_where_commands_cost() -> None:
-    """``page`` knows nothing of the set-up; windows merge commands."""
+def with_setup(cycles: int) -> Instance:
     instance = golden.instance("residual")
-    machine = replace(instance.machine, dma_setup_cycles=300)
-    instance = replace(instance, machine=machine)
-    asked = request(time_limit_s=8.0)
-    page, joint = (solve(instance, name, asked) for name in ("page", "joint"))
-    assert page.totals is not None
+    return replace(instance, machine=replace(instance.machine, dma_setup_cycles=cycles))
+
+
+def test_joint_is_no_worse_where_commands_cost() -> None:
+    """``page`` merges them with barriers between steps, ``joint`` without."""
+    asked = request(time_limit_s=5.0)
+    paged, joint = (solve(with_setup(300), name, asked) for name in ("page", "joint"))
+    assert paged.totals is not None
     assert joint.totals is not None
-    assert joint.totals.replay_cycles < 0.97 * page.totals.replay_cycles
+    assert joint.totals.replay_cycles < paged.totals.replay_cycles
+
+
+@pytest.mark.parametrize("setup", [0, 300])
+def test_page_merges_commands_where_each_costs(setup: int) -> None:
+    """The program behind it counts bytes, and knows nothing of the set-up."""
+    instance, asked = with_setup(setup), request(objective=MAKESPAN, time_limit_s=20.0)
+    by_bytes = verified(instance, page.schedule(instance, asked).plan, MAKESPAN)
+    found = [solve(instance, "page", replace(asked, threads=threads)) for threads in (1, 2)]
+    assert found[0].schedule == found[1].schedule
+    assert found[0].value is not None
+    assert found[0].bound is not None
+    assert (BY_WINDOWS in found[0].notes) == (setup > 0)
+    assert found[0].bound <= found[0].value <= by_bytes.value * (0.97 if setup else 1)
+
+
+def test_the_schedule_of_a_cover_is_of_few_commands_too() -> None:
+    instance = lower(load("alexnet", batch=4), machine("rtx2080ti", spm="1MB", dma_setup=500))
+    found = spmopt.solve(instance, "pieces", time_limit=3.0, threads=1)
+    assert found.result.pieces is not None
+    assert BY_WINDOWS in found.result.notes

@@ -147,7 +147,15 @@ def test_a_library_of_another_source_is_not_used(
         copyfile(folder / name, tmp_path / name)
     monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
     find = compiled.library.__wrapped__
+    monkeypatch.setattr(compiled, "library", find)
     assert find() is not None
+    assert compiled.problem() is None
     with (tmp_path / "dual.c").open("a") as source:
         source.write("\n")
     assert find() is None
+    assert "of another version: NumPy does its work" in str(compiled.problem())
+    for path in tmp_path.glob(f"{compiled.LIBRARY}.*"):
+        path.unlink()
+    assert "is missing" in str(compiled.problem())
+    monkeypatch.setenv("SPMOPT_KERNEL", "numpy")
+    assert compiled.problem() is None

@@ -8,14 +8,19 @@ from itertools import product
 import numpy as np
 import pytest
 
+from spmopt.assemble import assemble
+from spmopt.assemble.cost import plan_cost, plan_value
 from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN
 from spmopt.core.operation import Mode, Operand
 from spmopt.core.order import dependences
 from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.timeline import timeline
 from spmopt.core.window import WindowDecision
 from spmopt.solving.window_cut import WindowCutter, scheduled
 from spmopt.solving.windows import decided
 from spmopt.verifier import Report, require_legal
+from tests.brute_force import optimum
 from tests.formulations.joint.brute_force import orders
 from tests.strategies import random_instance
 from tests.verifier.random_plans import random_plan
@@ -213,3 +218,43 @@ def check(instance: Instance, plan: Plan, window: tuple[int, int, int]) -> None:
     assert int(ends[last - 1]) - since <= decision.cycles
     if last == len(plan.steps):
         assert cycles(report) - since <= decision.cycles
+
+
+def decide_kept(
+    instance: Instance, plan: Plan, window: tuple[int, int, int] = (0, 99, 9)
+) -> tuple[WindowDecision, Plan]:
+    """Decide a window of steps that keep their order, with barriers between them."""
+    cutter = WindowCutter(instance, plan, assemble(instance, plan))
+    cut = cutter.cut(*window)
+    decision = decided(cut.window, 1.0)
+    assert decision is not None
+    found = cutter.applied(cut, decision)
+    assert np.array_equal(found.steps.operation, plan.steps.operation)
+    require_legal(instance, assemble(instance, found))
+    return decision, found
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_plan_of_steps_is_better(seed: int) -> None:
+    instance, plan = small(seed)
+    decision, found = decide_kept(instance, plan)
+    value = plan_value(instance, found, MAKESPAN)
+    assert value == decision.cycles
+    best = optimum(instance, MAKESPAN, residency="page")
+    assert best is not None
+    assert value == best.value
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_steps_take_what_a_window_says(seed: int) -> None:
+    instance, plan, (first, steps, tail) = larger(seed)
+    decision, found = decide_kept(instance, plan, (first, steps, tail))
+    now, then = (
+        plan_cost(instance.machine, timeline(instance, each.steps), each).step_time
+        for each in (plan, found)
+    )
+    inside = np.zeros(now.size, bool)
+    inside[first : first + steps + tail] = True
+    # Less where stores of the tail, or behind it, have less to do.
+    assert int(then[inside].sum()) <= decision.cycles <= int(now[inside].sum())
+    assert (then[~inside] <= now[~inside]).all()

@@ -9,7 +9,7 @@ import networkx
 from ortools.sat.python import cp_model
 
 from formulations.step_windows.versions import versions
-from spmopt.core.window import StepWindow, WindowOperand
+from spmopt.core.window import StepWindow, WindowOperand, WindowTensor
 
 Literal: TypeAlias = cp_model.BoolVarT
 Number: TypeAlias = cp_model.LinearExpr | int
@@ -269,8 +269,15 @@ class WindowProgram:
         held: dict[int, Number] = {step - 1: pages for step, pages in enumerate(record.held)}
         for step in range(self.window.steps):
             needed = self.uses(step, tensor) or self.alive(step, tensor)
-            held[step] = self._near(record.held[step + 1], record.pages) if needed else 0
+            held[step] = self._now_held(record, step) if needed else 0
         return held
+
+    def _now_held(self, record: WindowTensor, step: int) -> Number:
+        if not self.window.whole:
+            return self._near(record.held[step + 1], record.pages)
+        here = self.cp.new_bool_var("")
+        self.cp.add_hint(here, record.held[step + 1] == record.pages)
+        return record.pages * here
 
     def _stored(self, tensor: int) -> dict[int, Number]:
         record = self.window.tensors[tensor]

@@ -88,6 +88,8 @@ class StepWindow:
         Pairs of the window's own operations, of which the first runs before the second.
     barriers
         Time is that of steps which begin when the one before has ended, else of the replay.
+    whole
+        Tensors are resident in full or not at all.
     free
         Cycle from which each channel is free; 0 is the end of the operation before the window.
     page_cycles
@@ -104,6 +106,7 @@ class StepWindow:
     setup_cycles: int
     page_cycles: tuple[int, int]
     barriers: bool
+    whole: bool
     free: tuple[int, ...]
 
 

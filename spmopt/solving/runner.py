@@ -107,8 +107,9 @@ class ScheduleRunner:
             return self._cover(entry)
         if entry.kind is Kind.FORMULATION:
             found = self._optimize(entry)
-            if entry.name == LISTER:
-                self._page = found = improved_by_commands(self._calls, found)
+            if entry.name in (LISTER, "whole"):
+                found = improved_by_commands(self._calls, found)
+            self._page = found if entry.name == LISTER else self._page
             return found
         if entry.kind is Kind.RELAXATION:
             return self._calls.call(entry)

@@ -62,13 +62,16 @@ class WindowCutter:
         plan: Plan,
         schedule: Schedule,
         needed: Sequence[set[int]] | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
-        """Lay out a legal schedule.
+        """Lay out a legal schedule; in windows tensors are ``whole``, or any pages of them.
 
         ``needed``: the operations that each one runs after, where the order is decided too and
         time is that of the replay; elsewhere steps keep their order, with barriers between them.
         """
         self._instance, self._plan, self._needed = instance, plan, needed
+        self._whole = whole
         self._view = ScheduleArrays.of(instance, schedule)
         self._replay: Replay | None = None if needed is None else replay(self._view)
 
@@ -110,6 +113,7 @@ class WindowCutter:
             setup_cycles=machine.dma_setup_cycles,
             page_cycles=(machine.page_bytes * machine.clock_hz, machine.dram_bytes_per_s),
             barriers=self._replay is None,
+            whole=self._whole,
             free=self._free(first, since),
         )
         return Cut(window=window, first=first, tensors=tensors)

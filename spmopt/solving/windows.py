@@ -69,7 +69,7 @@ def improved_by_windows(
 
 
 def improved_by_commands(calls: CheckedCalls, run: Run) -> Run:
-    """Search from the schedule of who keeps the order, where commands have a set-up time.
+    """Search from the schedule of ``page``, ``whole`` or a cover, where commands have a set-up.
 
     Programs count bytes, and know nothing of the commands that these take.
     """
@@ -80,7 +80,8 @@ def improved_by_commands(calls: CheckedCalls, run: Run) -> Run:
     left_s = max(0.0, request.time_limit_s - run.solve_s)
     own = replace(request, time_limit_s=left_s, started=wall).phase(left_s)
     instance = calls.instance if run.pieces is None else run.pieces.instance
-    better = improved_in_windows(instance, legal, own)
+    whole = run.entry.granularity == "whole" and run.pieces is None
+    better = improved_in_windows(instance, legal, own, whole=whole)
     wall, cpu = monotonic() - wall, cpu_s() - cpu
     run = replace(run, solve_s=run.solve_s + wall, cpu_s=run.cpu_s + cpu)
     if better is legal:
@@ -100,19 +101,24 @@ def _is_best(calls: CheckedCalls, run: Run) -> bool:
         return False
     prices, known = run.outcome.certificate, run.outcome.class_bound
     least = Fraction(0) if prices is None else calls.evaluate(prices).value
-    if known is not None and known.holds_for == EVERY_SCHEDULE:
+    # Windows of whole tensors find nothing that a bound for these does not hold for.
+    own = run.entry.granularity == "whole"
+    if known is not None and (own or known.holds_for == EVERY_SCHEDULE):
         least = max(least, Fraction(known.value))
     return run.legal.value <= least * (1 + Fraction(calls.request.tolerance))
 
 
 def improved_in_windows(
-    instance: Instance, start: VerifiedSchedule, request: Request
+    instance: Instance, start: VerifiedSchedule, request: Request, *, whole: bool = False
 ) -> VerifiedSchedule:
-    """Return the best schedule found from ``start`` on, within a request's time; or ``start``."""
+    """Return the best schedule found from ``start`` on, within a request's time; or ``start``.
+
+    What it keeps more of than ``start`` are ``whole`` tensors, or any pages.
+    """
     if start.plan is None or instance.machine.banks or instance.machine.bypass:
         return start
     plan = replace(start.plan, ranges=None)
-    search = _Search(instance, replace(start, plan=plan), request)
+    search = _Search(instance, replace(start, plan=plan), request, whole=whole)
     sizes = _SIZES if request.objective.replayed else _KEPT_ORDER_SIZES
     for steps, tail, work_s in sizes:
         search.run(steps, tail, work_s)
@@ -122,8 +128,11 @@ def improved_in_windows(
 class _Search:
     """The best schedule so far, and which windows of it gain nothing."""
 
-    def __init__(self, instance: Instance, start: VerifiedSchedule, request: Request) -> None:
+    def __init__(
+        self, instance: Instance, start: VerifiedSchedule, request: Request, *, whole: bool
+    ) -> None:
         self._instance, self._request, self.best = instance, request, start
+        self._whole = whole
         self._barriers = not request.objective.replayed
         self._needed = None if self._barriers else dependences(instance)
         self._cutter = self._laid_out()
@@ -132,7 +141,9 @@ class _Search:
         best = self.best
         if best.plan is None:
             raise ScheduleError("a schedule without a plan has no windows")
-        return WindowCutter(self._instance, best.plan, best.schedule, self._needed)
+        return WindowCutter(
+            self._instance, best.plan, best.schedule, self._needed, whole=self._whole
+        )
 
     def run(self, steps: int, tail: int, work_s: float) -> None:
         """Decide windows of so many steps, until none gains or the time is over."""

@@ -10,6 +10,7 @@ import pytest
 
 import spmopt
 from formulations.residency import page
+from formulations.residency.whole import schedule as whole_tensors
 from spmopt import load, lower, machine
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
@@ -209,6 +210,21 @@ def test_joint_is_no_worse_where_commands_cost() -> None:
     assert paged.totals is not None
     assert joint.totals is not None
     assert joint.totals.replay_cycles < paged.totals.replay_cycles
+
+
+def test_whole_tensors_stay_whole() -> None:
+    """Where the program that keeps them counts no commands."""
+    instance = with_setup(300)
+    asked = request(objective=MAKESPAN, time_limit_s=20.0)
+    own = verified(instance, whole_tensors(instance, asked).plan, MAKESPAN)
+    found = solve(instance, "whole", asked)
+    assert BY_WINDOWS in found.notes
+    assert found.schedule is not None
+    held = found.schedule.residency
+    sizes = np.array([tensor.size_bytes for tensor in instance.tensors])
+    assert found.value is not None
+    assert found.value < own.value
+    assert (held.size_bytes == sizes[held.tensor]).all()
 
 
 @pytest.mark.parametrize("setup", [0, 300])

@@ -221,10 +221,14 @@ def check(instance: Instance, plan: Plan, window: tuple[int, int, int]) -> None:
 
 
 def decide_kept(
-    instance: Instance, plan: Plan, window: tuple[int, int, int] = (0, 99, 9)
+    instance: Instance,
+    plan: Plan,
+    window: tuple[int, int, int] = (0, 99, 9),
+    *,
+    whole: bool = False,
 ) -> tuple[WindowDecision, Plan]:
     """Decide a window of steps that keep their order, with barriers between them."""
-    cutter = WindowCutter(instance, plan, assemble(instance, plan))
+    cutter = WindowCutter(instance, plan, assemble(instance, plan), whole=whole)
     cut = cutter.cut(*window)
     decision = decided(cut.window, 1.0)
     assert decision is not None
@@ -243,6 +247,21 @@ def test_no_plan_of_steps_is_better(seed: int) -> None:
     best = optimum(instance, MAKESPAN, residency="page")
     assert best is not None
     assert value == best.value
+
+
+def test_hardly_a_plan_of_whole_tensors_is_better() -> None:
+    """Only one in which a tensor comes in two steps, and is not used between them."""
+    optimal = 0
+    for seed in range(24):
+        instance, plan = small(seed)
+        decision, found = decide_kept(instance, plan, whole=True)
+        sizes = np.array([tensor.size_bytes for tensor in instance.tensors])
+        assert (found.residency.size_bytes == sizes[found.residency.tensor]).all()
+        best = optimum(instance, MAKESPAN, residency="whole")
+        assert best is not None
+        assert best.value <= plan_value(instance, found, MAKESPAN) == decision.cycles
+        optimal += best.value == decision.cycles
+    assert optimal >= 23
 
 
 @pytest.mark.parametrize("seed", range(24))

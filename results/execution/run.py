@@ -23,8 +23,8 @@ LLAMA = {
 }
 IMAGES = {"image": 32, "classes": 10}
 FOURFOLD = {"image": 64, "classes": 10}
-"""Of 32 pixels a MobileNet's last maps are one; normalized over a batch of two or four such numbers
-(which may be nearly equal) gradients are rounding (up to 30 % of the greatest)."""
+"""Of 32 pixels the last maps of MobileNets and ResNets are one. Where few such numbers, which may be
+nearly equal, are normalized, gradients are rounding (up to 30 % of the greatest)."""
 CASES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "ncf": (4, {"users": 50, "items": 40, "factors": 8, "width": 16}),
     "transformer": (2, {**WORDS, "layers": 1, "inner": 32}),
@@ -42,7 +42,7 @@ CASES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "mobilenet": (2, FOURFOLD),
     "mobilenetv2": (2, FOURFOLD),
     "googlenet": (1, IMAGES),
-    "resnet18": (2, IMAGES),
+    "resnet18": (2, FOURFOLD),
     "yolov2-tiny": (1, {"image": 32, "classes": 4}),
     "faster-rcnn": (1, {"image": 64, "regions": 8, "classes": 5}),
     "convnext-tiny": (1, IMAGES),

@@ -23,8 +23,8 @@ LLAMA = {
 }
 IMAGES = {"image": 32, "classes": 10}
 FOURFOLD = {"image": 64, "classes": 10}
-"""Of 32 pixels the last maps of MobileNets and ResNets are one. Where few such numbers, which may be
-nearly equal, are normalized, gradients are rounding (up to 30 % of the greatest)."""
+"""Of 32 pixels the last maps of MobileNets and ResNets are one. Where few such numbers, which may
+be nearly equal, are normalized, gradients are rounding (up to 30 % of the greatest)."""
 CASES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "ncf": (4, {"users": 50, "items": 40, "factors": 8, "width": 16}),
     "transformer": (2, {**WORDS, "layers": 1, "inner": 32}),

@@ -188,7 +188,8 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             found = function(*arguments)
         except Exception as error:
-            found = RuntimeError(f"{type(error).__name__}: {error}")
+            why = "" if error.__cause__ is None else f" ({error.__cause__})"
+            found = RuntimeError(f"{type(error).__name__}: {error}{why}")
         finally:
             with os.fdopen(write, "wb") as file:
                 pickle.dump(found, file)

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from spmopt.core.errors import InputError
 from spmopt.core.units import require_small
 
+MOST_PASSES = 2**40
+"""Of an operand: solvers refuse coefficients from 1e15 on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
     """How a mode uses one operand.
 
-    ``passes``: how often its non-resident part crosses the DRAM boundary. ``stationary``:
+    ``passes``: how often its non-resident part crosses the DRAM boundary, up to
+    :data:`MOST_PASSES`. ``stationary``:
     resident in full while the operation runs, never streamed.
     """
 
@@ -22,7 +26,9 @@ class Operand:
     def __post_init__(self) -> None:
         if self.passes < 1:
             raise InputError("operand: passes must be at least 1")
-        require_small("operand", "the number of passes", self.passes)
+        if self.passes > MOST_PASSES:
+            most = f"{MOST_PASSES:,}"
+            raise InputError(f"operand: passes must be at most {most}, are {self.passes:,}")
 
 
 STREAMED = Operand()

@@ -49,14 +49,14 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
 def _require_whole(trial: TrialRecord, setup: Setup) -> None:
     """Refuse a trial that was solved and lacks what its search has noted of it."""
     fields_of_space = {axis.key for axis in setup.space.axes}
-    networks = trial.networks if trial.networks is None else {*trial.networks}
-    wanted: Mapping[str, tuple[Iterable[str], set[str] | None]] = {
+    networks = {*(trial.networks or {})}
+    wanted: Mapping[str, tuple[Iterable[str], set[str]]] = {
         "figures": (setup.names, {*(trial.figures or {})}),
         "fields of its space": (fields_of_space, {*trial.parameters}),
         "networks": ((network.label for network in setup.networks), networks),
     }
     for name, (every, there) in wanted.items():
-        if trial.values is not None and there is not None and not {*every} <= there:
+        if trial.values is not None and not {*every} <= there:
             raise InputError(f"--storage: trial {trial.number}: lacks {name}; it is damaged")
 
 

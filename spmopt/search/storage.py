@@ -19,6 +19,7 @@ import msgspec
 import optuna
 from optuna.exceptions import OptunaError
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
+from optuna.storages._rdb.models import BaseModel
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import Engine, text
@@ -81,6 +82,8 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = GRACE_S) -> 
                 grace_period=grace_s,
             )
         )
+        if is_sqlite:
+            _finish_tables(storage.engine)
     if path_of is not None:
         _quicken(storage.engine)
     return storage
@@ -181,6 +184,17 @@ def _quicken(engine: Engine) -> None:
         del record
         for setting in ("journal_mode = WAL", "synchronous = NORMAL"):
             connection.execute(f"PRAGMA {setting}")
+
+
+def _finish_tables(engine: Engine) -> None:
+    """Make the indexes that are missing where a process was killed while it made the tables.
+
+    Optuna makes an index only with its table, and that of studies keeps their names unique: each
+    command that goes on would begin another study of the same name (two of some 300 kills).
+    """
+    for table in BaseModel.metadata.tables.values():
+        for index in table.indexes:
+            index.create(engine, checkfirst=True)
 
 
 def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:

@@ -128,6 +128,7 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "trial whose objective is a word": (_odd('"values":[7.228e-06', '"values":["7"'), 2),
     "price that is too large": (_price, 2),
     "trial that lacks what is limited": (_limited, 2),
+    "trial of no network": (_odd('"networks":', '"nobody":'), 2),
     "list in a list without an end": (_nest, 2),
     "area of a sweep that is not finite": (_area, 2),
     "buffer whose name is a formula": (_buffers, 0),

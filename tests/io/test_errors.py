@@ -79,12 +79,12 @@ def test_not_an_instance(tmp_path: Path, content: str, expected: str) -> None:
 
 
 def changed(path: str, value: object) -> str:
-    """The instance with one field set; ``path`` has dots and a row number at the end."""
+    """The instance with one field set; ``path`` has dots, and row numbers."""
     document: dict[str, Any] = json.loads(text())
     *outer, last = path.split(".")
     inner: Any = document
     for name in outer:
-        inner = inner[name]
+        inner = inner[int(name) if name.isdigit() else name]
     inner[int(last) if last.isdigit() else last] = value
     return json.dumps(document)
 
@@ -117,6 +117,7 @@ def changed(path: str, value: object) -> str:
         ("modes.operation.0", 99, "modes.operation: must be 0 to"),
         ("modes.operation.0", -1, "modes.operation: must be 0 to"),
         ("modes.passes.0", [], "as long as passes"),
+        ("modes.passes.0.0", 2**53, "operand: passes must be at most 1,099,511,627,776"),
         ("modes.macs.0", -1, "must not be negative"),
     ],
 )

@@ -1,6 +1,8 @@
 """Storages that are damaged, cut short, or of another study: one line each, and no traceback."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -92,3 +94,17 @@ def test_a_driver_of_the_program_is_named_by_its_extra(run: Run) -> None:
     found = run(f"{TUNE} --storage postgresql+pg8000://h/d").err
     assert "pip install 'spmopt[postgresql]'" in found
     assert "http" not in found
+
+
+def test_a_kill_between_a_table_and_its_index_leaves_one_study(run: Run, tmp_path: Path) -> None:
+    """The index keeps names unique: without it each command would begin a study of its own."""
+    with closing(sqlite3.connect(tmp_path / "k.db")) as database:
+        database.execute(
+            "CREATE TABLE studies (study_id INTEGER PRIMARY KEY, study_name VARCHAR NOT NULL)"
+        )
+    for trials in (2, 4):
+        done = run(f"{TUNE.replace('--trials 2', f'--trials {trials}')} --storage k.db --study k")
+        assert done.code == Code.OK
+    with closing(sqlite3.connect(tmp_path / "k.db")) as database:
+        assert database.execute("SELECT count(*) FROM studies").fetchone() == (1,)
+    assert run("tune show --storage k.db").code == Code.OK

@@ -131,7 +131,8 @@ def sweep(
 
     require_limits(time_limit, tolerance, jobs=jobs)
     path = None if output is None else _csv(output)
-    axes = axes_of({**(settings or {}), **{key: given[key] for key in SWEPT}})
+    own = {key: given[key] for key in SWEPT if given[key] is not None}
+    axes = axes_of({**(settings or {}), **own})
     names = [networks] if isinstance(networks, str) else list(networks)
     found = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
     cases = [case for network in found for case in cases_of(network, machine, axes)]

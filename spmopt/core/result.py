@@ -34,6 +34,11 @@ MOVED_WHOLE = (
 addresses each time, and loads and stores move all of it; operations may run in any order."""
 EVERY_SCHEDULE = "all schedules in the listed order"
 """Every schedule that the rules allow: of a bound that no prices prove, as one by enumeration."""
+LEFT_OUT = (
+    "{what}, which its program leaves out, cost {percent}; other transfers may lose less, as those "
+    "of whole@pulp:highs"
+)
+"""Note of an optimizer on a schedule of its own."""
 
 LARGEST_TOLERANCE = 0.01
 """A schedule further from its bound is never called optimal, whatever tolerance was asked for."""

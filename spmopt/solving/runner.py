@@ -108,7 +108,7 @@ class ScheduleRunner:
         if entry.kind is Kind.FORMULATION:
             found = self._optimize(entry)
             if entry.name in (LISTER, "whole"):
-                found = improved_by_commands(self._calls, found)
+                found = improved_by_commands(self._calls, found, found.solve_s)
             self._page = found if entry.name == LISTER else self._page
             return found
         if entry.kind is Kind.RELAXATION:
@@ -233,7 +233,7 @@ class ScheduleRunner:
         run = self._calls.call(entry, starts, spent_s + kept_s, prices=prices)
         run = self._no_worse_than_policies(run)
         seconds = replace(run, solve_s=run.solve_s + page.solve_s, cpu_s=run.cpu_s + page.cpu_s)
-        seconds = improved_by_commands(self._calls, seconds)
+        seconds = improved_by_commands(self._calls, seconds, spent_s + run.solve_s)
         if run.legal is None or not starts or run.legal.value <= starts[0].value:
             return seconds
         raise ScheduleError(f"scheduler {entry.name}: worse than {LISTER}, from which it started")

@@ -15,7 +15,7 @@ so much counted work: the result does not depend on load or threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
@@ -28,15 +28,16 @@ import numpy as np
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.instance import Instance
+from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.order import dependences
-from spmopt.core.result import EVERY_SCHEDULE
+from spmopt.core.result import EVERY_SCHEDULE, LEFT_OUT
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.window import StepWindow, WindowDecision, decided_at_once
 from spmopt.solving.at_once import AT_ONCE
 from spmopt.solving.barriers import NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
-from spmopt.solving.records import Run, VerifiedSchedule
+from spmopt.solving.records import Run, VerifiedSchedule, within_class
 from spmopt.solving.window_cut import Cut, WindowCutter, scheduled
 from spmopt.verifier import require_legal
 
@@ -68,28 +69,44 @@ def improved_by_windows(
     return None if found is start else found
 
 
-def improved_by_commands(calls: CheckedCalls, run: Run) -> Run:
+def improved_by_commands(calls: CheckedCalls, run: Run, spent_s: float) -> Run:
     """Search from the schedule of ``page``, ``whole`` or a cover, where commands have a set-up.
 
-    Programs count bytes, and know nothing of the commands that these take.
+    Programs count bytes, and know nothing of the commands that these take. ``spent_s`` of the time
+    limit are over: the clock ends the search within what is left. What is counted is a time limit
+    whatever is left, so that no result depends on how long all before took.
     """
     legal, request = run.legal, calls.request
     if legal is None or not calls.commands_cost or _is_best(calls, run):
         return run
     wall, cpu = monotonic(), cpu_s()
-    left_s = max(0.0, request.time_limit_s - run.solve_s)
-    own = replace(request, time_limit_s=left_s, started=wall).phase(left_s)
+    left_s = max(0.0, request.time_limit_s - spent_s)
+    own = replace(request, time_limit_s=left_s, started=wall, on_incumbent=calls.tell)
     instance = calls.instance if run.pieces is None else run.pieces.instance
     whole = run.entry.granularity == "whole" and run.pieces is None
-    better = improved_in_windows(instance, legal, own, whole=whole)
+    better = improved_in_windows(instance, legal, own.phase(request.time_limit_s), whole=whole)
     wall, cpu = monotonic() - wall, cpu_s() - cpu
     run = replace(run, solve_s=run.solve_s + wall, cpu_s=run.cpu_s + cpu)
-    if better is legal:
+    if better is legal or run.outcome is None:
         return run
     calls.tell_legal(better)
-    of_start = NOTHING_BETTER.partition("{")[0]
-    notes = (*(note for note in run.notes if not note.startswith(of_start)), BY_WINDOWS)
-    return replace(run, legal=better, notes=notes)
+    notes = (*_still_true(run.notes, legal, better), BY_WINDOWS)
+    return replace(run, outcome=within_class(run.outcome, better.value), legal=better, notes=notes)
+
+
+def _still_true(
+    notes: Sequence[str], old: VerifiedSchedule, new: VerifiedSchedule
+) -> Iterator[str]:
+    """Yield the notes on a schedule that hold for the one in its place as well."""
+    same_modes = np.array_equal(old.schedule.steps.mode, new.schedule.steps.mode)
+    of_start, of_program = (
+        NOTHING_BETTER.partition("{")[0],
+        LEFT_OUT.split("{")[1].partition("}")[2],
+    )
+    for note in notes:
+        of_old = note.startswith(of_start) or of_program in note
+        if not of_old and (same_modes or note != SEVERAL_MODES):
+            yield note
 
 
 def _is_best(calls: CheckedCalls, run: Run) -> bool:

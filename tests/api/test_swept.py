@@ -113,3 +113,8 @@ def test_a_file_is_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_bad_ranges_are_said_in_a_line() -> None:
     with pytest.raises(InputError, match="spm '640B:100B"):
         spmopt.sweep(MLP, ["lru"], spm="640B:100B:640B")
+
+
+def test_settings_are_not_lost_that_have_parameters_of_their_own() -> None:
+    rows = spmopt.sweep(MLP, ["lru"], spm="640B", settings={"dma_setup": "7,9"}).rows()
+    assert [row["dma_setup_cycles"] for row in rows] == [7, 9]

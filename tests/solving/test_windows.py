@@ -14,15 +14,20 @@ from formulations.residency.whole import schedule as whole_tensors
 from spmopt import load, lower, machine
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
+from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.objective import MAKESPAN, REPLAY, Objective
 from spmopt.core.order import dependences
+from spmopt.core.result import LEFT_OUT, WHOLE_TENSORS, ClassBound, Outcome
 from spmopt.core.schedule import Plan, Residency, Steps, Stores
-from spmopt.core.scheduler import Request
+from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.window import WindowDecision
+from spmopt.schedulers.registry import find
 from spmopt.solving import solve
-from spmopt.solving.records import VerifiedSchedule
+from spmopt.solving.barriers import NOTHING_BETTER
+from spmopt.solving.checked_calls import CheckedCalls
+from spmopt.solving.records import Run, VerifiedSchedule
 from spmopt.solving.window_cut import Cut, WindowCutter, scheduled
-from spmopt.solving.windows import BY_WINDOWS, decided, improved_in_windows
+from spmopt.solving.windows import BY_WINDOWS, decided, improved_by_commands, improved_in_windows
 from spmopt.verifier import require_legal
 from tests.instances import golden
 from tests.tiny import Op, tiny
@@ -230,12 +235,15 @@ def test_whole_tensors_stay_whole() -> None:
 @pytest.mark.parametrize("setup", [0, 300])
 def test_page_merges_commands_where_each_costs(setup: int) -> None:
     """The program behind it counts bytes, and knows nothing of the set-up."""
-    instance, asked = with_setup(setup), request(objective=MAKESPAN, time_limit_s=20.0)
+    instance, news = with_setup(setup), list[Incumbent]()
+    asked = request(objective=MAKESPAN, time_limit_s=20.0)
     by_bytes = verified(instance, page.schedule(instance, asked).plan, MAKESPAN)
+    asked = replace(asked, on_incumbent=news.append)
     found = [solve(instance, "page", replace(asked, threads=threads)) for threads in (1, 2)]
     assert found[0].schedule == found[1].schedule
     assert found[0].value is not None
     assert found[0].bound is not None
+    assert {each.scheduler for each in news} == {"page"}
     assert (BY_WINDOWS in found[0].notes) == (setup > 0)
     assert found[0].bound <= found[0].value <= by_bytes.value * (0.97 if setup else 1)
 
@@ -245,3 +253,53 @@ def test_the_schedule_of_a_cover_is_of_few_commands_too() -> None:
     found = spmopt.solve(instance, "pieces", time_limit=3.0, threads=1)
     assert found.result.pieces is not None
     assert BY_WINDOWS in found.result.notes
+
+
+def commands(monkeypatch: pytest.MonkeyPatch, run: Run, spent_s: float) -> tuple[Run, Request]:
+    """Find a schedule of half the value, in other modes; return what is asked for as well."""
+    asked, legal = list[Request](), run.legal
+    assert legal is not None
+    modes = replace(legal.schedule.steps, mode=legal.schedule.steps.mode + 1)
+    schedule = replace(legal.schedule, steps=modes)
+
+    def found(
+        instance: Instance, start: VerifiedSchedule, own: Request, *, whole: bool
+    ) -> VerifiedSchedule:
+        del instance, whole
+        asked.append(own)
+        return replace(start, schedule=schedule, value=start.value / 2)
+
+    monkeypatch.setattr("spmopt.solving.windows.improved_in_windows", found)
+    instance, _ = merged(50)
+    calls = CheckedCalls(instance, request(objective=MAKESPAN, time_limit_s=60.0))
+    return improved_by_commands(calls, run, spent_s), asked[0]
+
+
+def run_of(notes: tuple[str, ...] = (), class_bound: ClassBound | None = None) -> Run:
+    instance, plan = merged(50)
+    outcome = Outcome(plan=plan, class_bound=class_bound, notes=notes)
+    legal = verified(instance, plan, MAKESPAN)
+    return Run(entry=find("page"), outcome=outcome, legal=legal, solve_s=1, cpu_s=1, notes=notes)
+
+
+def test_what_is_counted_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a result would, far below the time limit, where threads do what is counted sooner."""
+    (_, soon), (_, late) = (commands(monkeypatch, run_of(), spent_s) for spent_s in (1.0, 55.0))
+    assert soon.work_end == late.work_end == 60.0
+    assert soon.remaining_s() > 30
+    assert late.remaining_s() < 5
+
+
+def test_what_no_longer_holds_of_a_schedule_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance, plan = merged(50)
+    value = float(verified(instance, plan, MAKESPAN).value)
+    whole = ClassBound(value=value, holds_for=WHOLE_TENSORS, proved_by="test")
+    of_old = (
+        SEVERAL_MODES,
+        NOTHING_BETTER.format("belady"),
+        LEFT_OUT.format(what="the set-up of transfers", percent="69 %"),
+    )
+    found, _ = commands(monkeypatch, run_of((*of_old, "true"), whole), 0.0)
+    assert found.notes == ("true", BY_WINDOWS)
+    assert found.outcome is not None
+    assert found.outcome.class_bound is None

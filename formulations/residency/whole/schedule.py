@@ -29,7 +29,7 @@ from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value, unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
-from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate, ClassBound, Outcome
+from spmopt.core.result import KEPT_WHOLE, LEFT_OUT, WHOLE_TENSORS, Certificate, ClassBound, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
@@ -38,10 +38,6 @@ _TOO_LARGE = "too large for an integer program: tensors kept greedily"
 _LARGEST_PRICE = 2**20
 _MOST_GAP_STEPS = 4_000_000  # entries of the traffic program's capacity rows
 _MOST_USES = 15_000  # of the time program
-_ROUNDED = (
-    "{what}, which its program leaves out, cost {percent}; other transfers may lose less, as those "
-    "of whole@pulp:highs"
-)
 _KEEPS_PARTS = (
     "the class bound does not cover this schedule, which also keeps parts of tensors between uses"
 )
@@ -162,7 +158,7 @@ class _WholeSearch(WholeCase):
             what = "whole pages and cycles"
             if self.instance.machine.dma_setup_cycles:
                 what += " and the set-up of transfers"
-            self.notes.append(_ROUNDED.format(what=what, percent=f"{100 * lost:.2g} %"))
+            self.notes.append(LEFT_OUT.format(what=what, percent=f"{100 * lost:.2g} %"))
 
     def _starts(self, keep: Floats, enter: Floats) -> list[Retention]:
         """Keep what fits; and what the start plan keeps, then what fits beside it. Offer both."""

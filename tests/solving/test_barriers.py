@@ -24,7 +24,7 @@ from tests.strategies import random_instance
 from tests.thorough import some
 
 ASKED = Request(objective=REPLAY, time_limit_s=10, threads=1)
-SEEDS = some(range(508, 524))
+SEEDS = some(range(508, 532))
 OPTIMIZERS = ("page", "whole", "contiguous")
 
 

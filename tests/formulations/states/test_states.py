@@ -95,7 +95,7 @@ def test_searches_that_share_too_much_bound_from_below(monkeypatch: pytest.Monke
     monkeypatch.setattr(StateSearch, "rough", noted)
     for seed, mine, best in compared(some(range(120, 240)), **RAGGED):
         assert (mine.bound, mine.value) == (best, best), seed
-    assert len(rough) > share(20)
+    assert len(rough) >= share(20)
 
 
 def test_moves_are_looked_at_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,7 +256,7 @@ def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As legal as in one part; a window decides one step, so 20 steps are two parts."""
     monkeypatch.setattr("formulations.residency.windows.sweep._PARTS", 2)
     apart = []
-    for case in cases(share(42), max_operations=60, max_tensors=20):
+    for case in cases(share(56), max_operations=60, max_tensors=20):
         steps = case.intervals.steps
         if steps < 20:
             continue

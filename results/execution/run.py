@@ -22,7 +22,7 @@ LLAMA = {
     **{"inner": 32, "vocabulary": 40},
 }
 IMAGES = {"image": 32, "classes": 10}
-FOURFOLD = {"image": 64, "classes": 10}
+LARGER_IMAGES = {"image": 64, "classes": 10}
 """Of 32 pixels the last maps of MobileNets and ResNets are one. Where few such numbers, which may
 be nearly equal, are normalized, gradients are rounding (up to 30 % of the greatest)."""
 CASES: Mapping[str, tuple[int, Mapping[str, int]]] = {
@@ -39,10 +39,10 @@ CASES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "gpt2": (2, {**WORDS, "layers": 1}),
     "dlrm": (4, {"width": 16, "tables": 4}),
     "squeezenet": (2, {"image": 48, "classes": 10}),
-    "mobilenet": (2, FOURFOLD),
-    "mobilenetv2": (2, FOURFOLD),
+    "mobilenet": (2, LARGER_IMAGES),
+    "mobilenetv2": (2, LARGER_IMAGES),
     "googlenet": (1, IMAGES),
-    "resnet18": (2, FOURFOLD),
+    "resnet18": (2, LARGER_IMAGES),
     "yolov2-tiny": (1, {"image": 32, "classes": 4}),
     "faster-rcnn": (1, {"image": 64, "regions": 8, "classes": 5}),
     "convnext-tiny": (1, IMAGES),

@@ -72,18 +72,21 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = GRACE_S) -> 
     if path_of is not None:
         _require_folder(path_of, url)
     is_sqlite = address.startswith("sqlite")
-    with _opening(url):
-        storage = _patiently(
-            lambda: RDBStorage(
-                address,
-                # Another process may hold the file for the length of a transaction.
-                engine_kwargs={"connect_args": {"timeout": _SQLITE_WAIT_S}} if is_sqlite else None,
-                heartbeat_interval=beat_s,
-                grace_period=grace_s,
-            )
+
+    def opened() -> RDBStorage:
+        storage = RDBStorage(
+            address,
+            # Another process may hold the file for the length of a transaction.
+            engine_kwargs={"connect_args": {"timeout": _SQLITE_WAIT_S}} if is_sqlite else None,
+            heartbeat_interval=beat_s,
+            grace_period=grace_s,
         )
         if is_sqlite:
             _finish_tables(storage.engine)
+        return storage
+
+    with _opening(url):
+        storage = _patiently(opened)
     if path_of is not None:
         _quicken(storage.engine)
     return storage

@@ -33,7 +33,7 @@ from spmopt.solving.records import (
     proofs_of,
     within_class,
 )
-from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improved_by_commands, improved_by_windows
+from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improved_by_windows, with_merged_commands
 
 _FEW = 5_000
 """Operations of a cover's instance on which policies are run beside: a second at most."""
@@ -108,7 +108,7 @@ class ScheduleRunner:
         if entry.kind is Kind.FORMULATION:
             found = self._optimize(entry)
             if entry.name in (LISTER, "whole"):
-                found = improved_by_commands(self._calls, found, found.solve_s)
+                found = with_merged_commands(self._calls, found, found.solve_s)
             self._page = found if entry.name == LISTER else self._page
             return found
         if entry.kind is Kind.RELAXATION:
@@ -232,10 +232,11 @@ class ScheduleRunner:
         )
         run = self._calls.call(entry, starts, spent_s + kept_s, prices=prices)
         run = self._no_worse_than_policies(run)
-        seconds = replace(run, solve_s=run.solve_s + page.solve_s, cpu_s=run.cpu_s + page.cpu_s)
-        seconds = improved_by_commands(self._calls, seconds, spent_s + run.solve_s)
+        spent_s += run.solve_s
+        run = replace(run, solve_s=run.solve_s + page.solve_s, cpu_s=run.cpu_s + page.cpu_s)
+        run = with_merged_commands(self._calls, run, spent_s)
         if run.legal is None or not starts or run.legal.value <= starts[0].value:
-            return seconds
+            return run
         raise ScheduleError(f"scheduler {entry.name}: worse than {LISTER}, from which it started")
 
     def _no_worse_than_policies(self, run: Run) -> Run:

@@ -69,7 +69,7 @@ def improved_by_windows(
     return None if found is start else found
 
 
-def improved_by_commands(calls: CheckedCalls, run: Run, spent_s: float) -> Run:
+def with_merged_commands(calls: CheckedCalls, run: Run, spent_s: float) -> Run:
     """Search from the schedule of ``page``, ``whole`` or a cover, where commands have a set-up.
 
     Programs count bytes, and know nothing of the commands that these take. ``spent_s`` of the time

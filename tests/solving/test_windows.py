@@ -27,7 +27,7 @@ from spmopt.solving.barriers import NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.records import Run, VerifiedSchedule
 from spmopt.solving.window_cut import Cut, WindowCutter, scheduled
-from spmopt.solving.windows import BY_WINDOWS, decided, improved_by_commands, improved_in_windows
+from spmopt.solving.windows import BY_WINDOWS, decided, improved_in_windows, with_merged_commands
 from spmopt.verifier import require_legal
 from tests.instances import golden
 from tests.tiny import Op, tiny
@@ -273,7 +273,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, run: Run, spent_s: float) -> tuple
     monkeypatch.setattr("spmopt.solving.windows.improved_in_windows", found)
     instance, _ = merged(50)
     calls = CheckedCalls(instance, request(objective=MAKESPAN, time_limit_s=60.0))
-    return improved_by_commands(calls, run, spent_s), asked[0]
+    return with_merged_commands(calls, run, spent_s), asked[0]
 
 
 def run_of(notes: tuple[str, ...] = (), class_bound: ClassBound | None = None) -> Run:

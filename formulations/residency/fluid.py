@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
 
-from formulations.residency.banks.schedule import bounded
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import Optimum, fluid_optimum
 from formulations.residency.replay import replay_certificate
@@ -34,6 +33,9 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     if request.objective.replayed:
         return _replayed(instance, request)
     if instance.machine.banks:
+        # All of it, with a solver, takes as long to import as a small network to schedule.
+        from formulations.residency.banks.schedule import bounded
+
         return bounded(instance, request)
     solved, cut_short = _solved(instance, request)
     gap = f"the fluid optimum is at most {100 * solved.gap:.3g} % above this bound"

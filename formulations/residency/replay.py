@@ -24,7 +24,6 @@ from formulations.residency.bound.prices import (
     binary_digits,
     dearest_setups,
     dma_limit,
-    most_passes,
     multipliers,
     rounded_channels,
     rounded_down,
@@ -143,7 +142,7 @@ class _Search:
     def certificate(self, instance: Instance, objective: Objective) -> Certificate:
         """Round the best prices down to multiples of ``2**-bits``."""
         coefficients, prices = self.coefficients, self.of_steps
-        dearest, passes = coefficients.dearest_byte, most_passes(instance)
+        dearest, passes = coefficients.dearest_byte, instance.operands.most_passes()
         # As of steps: a full one may have any price, and this one proves as much.
         most = 4 * (passes + 1) * dearest
         start, end = np.minimum(self.at_start, most), np.minimum(prices.spm, most)

@@ -1,8 +1,8 @@
 """Hostile inputs by the hundred thousand, and each cause of old, before and now.
 
-Inputs are run in chunks; a chunk is a line of ``chunks.jsonl`` with the commit that ran it, and the
-same command goes on with those that are missing. ``--causes`` runs causes alone, ``--sources`` with
-the program of another checkout; ``--again`` runs what was wrong once more.
+Inputs are run in chunks; a chunk is a line of ``chunks.jsonl`` with the commit that ran it and the
+seed, and the same command goes on with those of ``SEED`` that are missing. ``--causes`` runs causes
+alone, ``--sources`` with the program of another checkout; ``--again`` runs what was wrong again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tests.fuzz.recipes import warm
 from tests.fuzz.recipes.causes import CAUSES
 from tests.fuzz.workers import run_all
 
-SEED, COUNT, CHUNK, OF_EACH = 21, 200_000, 500, 6
+SEED, COUNT, CHUNK, OF_EACH = 22, 200_000, 500, 6
 CHUNKS, CAUSE_ROWS = "chunks.jsonl", "causes.json"
 _LINKS = ("tests", "instances", "results")
 Row = dict[str, Any]
@@ -75,7 +75,7 @@ def _add(row: Row, first: Outcome, outcome: Outcome) -> None:
 def campaign(output: Path, count: int) -> None:
     """Run the chunks that are missing."""
     path, head = output / CHUNKS, {"commit": commit(), "seed": SEED}
-    done = {row["start"] for row in _chunks(output)}
+    done = {row["start"] for row in _chunks(output) if row["seed"] == SEED}
     warm()
     for start in range(0, count, CHUNK):
         if start in done:
@@ -91,12 +91,14 @@ def campaign(output: Path, count: int) -> None:
 def again(output: Path) -> None:
     """Run inputs that were wrong once more, and note what comes of each now."""
     rows, now = _chunks(output), commit()
-    numbers = [each["number"] for row in rows for each in row["wrong"] if each["wrong"]]
     warm()
-    found = {number: alone or first for number, first, alone in run_all(cases(SEED, numbers))}
-    for each in (each for row in rows for each in row["wrong"] if each["number"] in found):
-        outcome = found[each["number"]]
-        each["again"] = {"commit": now, "wrong": outcome.wrong, "cpu_s": outcome.cpu_s}
+    for seed in {row["seed"] for row in rows}:
+        wrong = [each for row in rows if row["seed"] == seed for each in row["wrong"]]
+        numbers = [each["number"] for each in wrong]
+        found = {number: alone or first for number, first, alone in run_all(cases(seed, numbers))}
+        for each in wrong:
+            outcome = found[each["number"]]
+            each["again"] = {"commit": now, "wrong": outcome.wrong, "cpu_s": outcome.cpu_s}
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (output / CHUNKS).write_text(text, encoding="utf-8")
 
@@ -144,7 +146,8 @@ def page(output: Path) -> str:
     """Return the tables."""
     rows = _chunks(output)
     by_cause = json.loads((output / CAUSE_ROWS).read_text(encoding="utf-8"))
-    parts = [BEGIN, _of_causes(by_cause), _of_commits(rows), _of_recipes(rows), _of_wrong(rows)]
+    last = [row for row in rows if row["seed"] == SEED]
+    parts = [BEGIN, _of_causes(by_cause), _of_commits(rows), _of_recipes(last), _of_wrong(rows)]
     return "\n\n".join([*filter(None, parts), END])
 
 
@@ -169,15 +172,17 @@ def _ended(runs: list[Row]) -> str:
 
 
 def _of_commits(rows: list[Row]) -> str:
-    heads = ["commit", "inputs", "wrong", "wrong only after others", "CPU s", "wall s", "load"]
+    heads = ["seed", "commit", "inputs", "wrong", "wrong only after others"]
+    heads += ["CPU s", "wall s", "load"]
     lines = []
-    for name in dict.fromkeys(row["commit"] for row in rows):
-        some = [row for row in rows if row["commit"] == name]
+    for seed, name in dict.fromkeys((row["seed"], row["commit"]) for row in rows):
+        some = [row for row in rows if (row["seed"], row["commit"]) == (seed, name)]
         sums = _summed(some).values()
         parts = (sum(each[key] for each in sums) for key in ("inputs", "wrong", "after_others"))
         cpu, wall = sum(each["cpu_s"] for each in sums), sum(row["wall_s"] for row in some)
         loads = [row["load"] for row in some]
-        lines.append([name[:8], *(f"{part:,}" for part in parts), f"{cpu:,.0f}", f"{wall:,.0f}"])
+        cells = [f"{part:,}" for part in parts]
+        lines.append([str(seed), name[:8], *cells, f"{cpu:,.0f}", f"{wall:,.0f}"])
         lines[-1].append(f"{min(loads):g} to {max(loads):g}")
     return markdown(heads, lines, title="Inputs by commit")
 
@@ -192,7 +197,7 @@ def _of_recipes(rows: list[Row]) -> str:
             [name, *cells, f"{row['mb']:,.0f}", f"{1000 * row['cpu_s'] / row['inputs']:.0f}"]
         )
         lines[-1].append(codes)
-    return markdown(heads, lines, title="Inputs by recipe")
+    return markdown(heads, lines, title=f"Inputs of seed {SEED} by recipe")
 
 
 def _summed(rows: Iterable[Row]) -> dict[str, Row]:
@@ -208,22 +213,19 @@ def _summed(rows: Iterable[Row]) -> dict[str, Row]:
 
 
 def _of_wrong(rows: list[Row]) -> str:
-    heads = ["number", "recipe", "commit", "wrong", "again"]
-    lines = [[str(each["number"]), *cells] for each, *cells in _wrong(rows)]
-    return markdown(heads, lines, left=5, title="What was wrong") if lines else ""
+    heads = ["seed", "number", "recipe", "commit", "wrong", "again"]
+    lines = [[str(row["seed"]), *cells] for row in rows for cells in _wrong(row)]
+    return markdown(heads, lines, left=6, title="What was wrong") if lines else ""
 
 
-def _wrong(rows: list[Row]) -> Iterator[tuple[Row, str, str, str, str]]:
-    for row in rows:
-        for each in row["wrong"]:
-            what = ", ".join(each["wrong"]) or f"after others: {', '.join(each['after_others'])}"
-            later = each.get("again")
-            told = (
-                ""
-                if later is None
-                else ", ".join(later["wrong"]) or f"right, {later['commit'][:8]}"
-            )
-            yield each, each["recipe"], row["commit"][:8], what.replace("|", "/"), told
+def _wrong(row: Row) -> Iterator[list[str]]:
+    for each in row["wrong"]:
+        what = ", ".join(each["wrong"]) or f"after others: {', '.join(each['after_others'])}"
+        later, told = each.get("again"), ""
+        if later is not None:
+            told = ", ".join(later["wrong"]) or f"right, {later['commit'][:8]}"
+        where = [str(each["number"]), each["recipe"], row["commit"][:8]]
+        yield [*where, what.replace("|", "/"), told]
 
 
 def main() -> int:

@@ -67,7 +67,7 @@ def check_plan(instance: Instance, plan: Plan) -> None:
         An index out of range, rows out of order or overlapping, a size outside its tensor.
     """
     tensors, steps = len(instance.tensors), len(plan.steps)
-    sizes = np.array([tensor.size_bytes for tensor in instance.tensors], np.int64)
+    sizes = instance.size_bytes
     _check_steps(instance, plan.steps)
     rows, stores = plan.residency, plan.stores
     _check_rows("residency", rows, range(tensors), steps)

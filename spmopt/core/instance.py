@@ -9,10 +9,13 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
+import numpy as np
+
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.operands import OperandTable
 from spmopt.core.operation import Operation
+from spmopt.core.table import Bools, Ints
 from spmopt.core.units import LARGEST, require_small
 
 ASSUMED = " (assumed)"
@@ -116,6 +119,27 @@ class Instance:
     def operands(self) -> OperandTable:
         """The operands and modes of all operations, in arrays."""
         return OperandTable.of(self.operations)
+
+    @cached_property
+    def size_bytes(self) -> Ints:
+        """(m,) Of each tensor; not to be written."""
+        found = np.array([tensor.size_bytes for tensor in self.tensors], np.int64)
+        found.setflags(write=False)
+        return found
+
+    @cached_property
+    def in_dram(self) -> Bools:
+        """(m,) Whether a valid copy is in DRAM at the start; not to be written."""
+        found = np.array([tensor.in_dram for tensor in self.tensors], bool)
+        found.setflags(write=False)
+        return found
+
+    @cached_property
+    def keep(self) -> Bools:
+        """(m,) Whether a valid copy must be in DRAM at the end; not to be written."""
+        found = np.array([tensor.keep for tensor in self.tensors], bool)
+        found.setflags(write=False)
+        return found
 
     def labeled(
         self, *, name: str, source: str, listed: Callable[[Machine], object] | None

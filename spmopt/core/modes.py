@@ -25,7 +25,7 @@ def fitting_modes(instance: Instance) -> Ints:
         An operation has no such mode, so that no legal schedule exists (R1 and R3).
     """
     table, page = instance.operands, instance.machine.page_bytes
-    pages = np.array([-(-tensor.size_bytes // page) for tensor in instance.tensors], np.int64)
+    pages = -(-instance.size_bytes // page)
     several = np.diff(table.first_mode)
     counts = np.repeat(np.diff(table.first), several)
     used = table.tensor[ranges(np.repeat(table.first[:-1], several), counts)]

@@ -14,7 +14,7 @@ def moved_whole(instance: Instance, schedule: Schedule) -> bool:
     A tensor of which a part is resident in some step, or that is loaded or stored in parts, makes
     it none; so do pages of a tensor that lie apart.
     """
-    sizes = np.array([tensor.size_bytes for tensor in instance.tensors], np.int64)
+    sizes = instance.size_bytes
     rows, moves, places = schedule.residency, schedule.commands, schedule.placements
     if (rows.size_bytes != sizes[rows.tensor]).any():
         return False

@@ -111,6 +111,13 @@ class OperandTable:
         most = np.maximum.reduceat(self.modes.figures[:, self.mode], self.first_mode[:-1], axis=1)
         return {name: sum(row) for name, row in zip(FIGURES, most.tolist(), strict=True)}
 
+    def most_passes(self) -> Ints:
+        """Return (n,) the most passes of an operand of each operation in any mode; 1 of none."""
+        counts = np.diff(self.modes.first, append=self.modes.passes.size)
+        of_mode = np.ones(counts.size, np.int64)
+        np.maximum.at(of_mode, np.repeat(np.arange(counts.size), counts), self.modes.passes)
+        return np.maximum.reduceat(of_mode[self.mode], self.first_mode[:-1])
+
     def most_moved(self, sizes: Sequence[int]) -> int:
         """Return the bytes that cross in the modes with the most of them, exact.
 

@@ -152,7 +152,6 @@ def _build(instance: Instance, steps: Steps, modes: ModeTable, mode: Ints) -> Ti
     tensor, kind = table.tensor[rows], table.kind[rows]
     count = len(instance.tensors)
     previous, following, first_access, last_access = links(tensor, count)
-    keep = np.fromiter((t.keep for t in instance.tensors), bool, count)
     followed = following >= 0
     return Timeline(
         chosen=steps,
@@ -165,10 +164,10 @@ def _build(instance: Instance, steps: Steps, modes: ModeTable, mode: Ints) -> Ti
         stationary=modes.stationary[of_mode],
         previous=previous,
         next=following,
-        live_after=np.where(followed, kind[following] != Access.WRITE, keep[tensor]),
-        size_bytes=np.fromiter((t.size_bytes for t in instance.tensors), np.int64, count),
-        in_dram=np.fromiter((t.in_dram for t in instance.tensors), bool, count),
-        keep=keep,
+        live_after=np.where(followed, kind[following] != Access.WRITE, instance.keep[tensor]),
+        size_bytes=instance.size_bytes,
+        in_dram=instance.in_dram,
+        keep=instance.keep,
         first_access=first_access,
         last_access=last_access,
     )

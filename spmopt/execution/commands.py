@@ -148,7 +148,7 @@ def machine_program(instance: Instance, schedule: Schedule) -> Program:
     found = _Deriving(instance, schedule)
     for step in range(len(schedule.steps)):
         found.step(step)
-    sizes = np.array([tensor.size_bytes for tensor in instance.tensors], np.int64)
+    sizes = instance.size_bytes
     room = -(-sizes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     return Program(
         instance=instance,

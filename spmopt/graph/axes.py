@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
-
-from networkx.utils import UnionFind
+from typing import TYPE_CHECKING
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
@@ -24,10 +23,21 @@ from spmopt.graph.operators.gathering import gathered
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Shape, Style
 
+if TYPE_CHECKING:
+    from networkx.utils import UnionFind
+
 _LIKELY = 4
 """Of the classes with the most axes, those that are tried."""
 Axis = tuple[int, int]
 """A value and one of its axes."""
+
+
+def no_links() -> UnionFind[Axis]:
+    """Return classes of axes of which none are linked yet."""
+    # To import it takes a tenth of a second, and of most networks nothing is cut.
+    from networkx.utils import UnionFind
+
+    return UnionFind()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class LinkedAxes:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._known: dict[object, LoopNest] = {}
-        self._links: UnionFind[Axis] = UnionFind()
+        self._links = no_links()
         for node in graph.nodes:
             for axes in self._linked(node):
                 self._links.union(*axes)

@@ -16,10 +16,12 @@ def unused(name: str, taken: Names) -> str:
 
     Numbers go on from the last one: of 10,000 nodes of one name each looked at those before it.
     """
-    unique, count = name, taken.asked.get(name, 1)
-    while unique in taken:
-        count += 1
-        unique = f"{name}_{count}"
-    taken.asked[name] = count
+    unique = name
+    if name in taken:
+        count = taken.asked.get(name, 1)
+        while unique in taken:
+            count += 1
+            unique = f"{name}_{count}"
+        taken.asked[name] = count
     taken.add(unique)
     return unique

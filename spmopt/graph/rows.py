@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from networkx.utils import UnionFind
-
 from spmopt.core.graph import Node
 from spmopt.core.pieces.row_windows import Window
 from spmopt.graph import operators
-from spmopt.graph.axes import Axis, LinkedAxes, names_of
+from spmopt.graph.axes import Axis, LinkedAxes, names_of, no_links
 from spmopt.graph.operators.loops import Access, Index, LoopNest
 from spmopt.graph.operators.spec import Style
 
@@ -43,7 +41,7 @@ class RowAxes:
 
     def __init__(self, axes: LinkedAxes) -> None:
         self.axes, self.graph = axes, axes.graph
-        self._links: UnionFind[Axis] = UnionFind()
+        self._links = no_links()
         for node in self.graph.nodes:
             for linked in self._linked(node):
                 self._links.union(*linked)

@@ -124,12 +124,17 @@ def _crossing(line: Timeline, room: Ints, loose: Bools) -> list[int]:
     live = written & line.live_after & ~loose[line.tensor]
     into = np.where(read, line.passes, np.where(live, line.passes - 1, 0))
     times = np.where(line.stationary, np.where(read | live, _MUST, 0), into + live * line.passes)
-    order = np.lexsort((-times, line.step))
     found, taken, at = [0] * line.compute_cycles.size, 0, -1
-    rows = (line.step, times, line.size_bytes[line.tensor])
-    for step, count, size in zip(*(column[order].tolist() for column in rows), strict=True):
+    size = line.size_bytes[line.tensor]
+    # In most steps of most networks everything fits; these sums are nearly right, and in floats
+    # since exact ones may pass 64 bits.
+    asked = np.bincount(line.step, size.astype(np.float64), room.size)
+    (some,) = np.nonzero((asked >= 0.999 * room)[line.step])
+    order = some[np.lexsort((-times[some], line.step[some]))]
+    rows = (line.step, times, size)
+    for step, count, asks in zip(*(column[order].tolist() for column in rows), strict=True):
         taken = taken if step == at else 0
-        at, absent = step, min(size, max(taken + size - room[step], 0))
-        taken += size
+        at, absent = step, min(asks, max(taken + asks - room[step], 0))
+        taken += asks
         found[step] += 0 if count == _MUST else count * int(absent)
     return found

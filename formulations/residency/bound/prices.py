@@ -194,7 +194,7 @@ def certificate(
     paths of that precision would overflow 64 bits. Any legal prices prove a bound, so rounding
     costs a little strength and no validity.
     """
-    passes, dearest = most_passes(instance), coefficients.dearest_byte
+    passes, dearest = instance.operands.most_passes(), coefficients.dearest_byte
     # At more than this only stationary operands stay resident, which the capacity covers: a
     # full step may have any price (its dual is unbounded), and this one proves as much.
     spm = np.minimum(prices.spm, 4 * (passes + 1) * dearest)
@@ -260,12 +260,3 @@ def multipliers(certificate: Certificate, coefficients: CostCoefficients) -> Mul
     columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
     spm, load, store = (np.ldexp(x.astype(np.float64), -certificate.bits) for x in columns)
     return Multipliers.legal(coefficients, spm, load, store)
-
-
-def most_passes(instance: Instance) -> Ints:
-    """Return (n,) the most passes of an operand in each step."""
-    most = [
-        max((operand.passes for mode in op.modes for operand in mode.operands), default=1)
-        for op in instance.operations
-    ]
-    return np.array(most, np.int64)

@@ -107,7 +107,10 @@ class Emitter:
         if form is None:
             self._emit_new(node, like)
             return
-        inputs = [self._operand(name, node) for name in names if name]
+        index = self._index
+        inputs = [
+            index[name] if name in index else self._operand(name, node) for name in names if name
+        ]
         found = self._builder.add_stated(
             form.operator, inputs, form.results, name=node.name or results[0], **form.attributes
         )

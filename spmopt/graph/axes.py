@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -52,19 +53,31 @@ class NodeCut:
 
 
 class LinkedAxes:
-    """Classes of axes of a graph that are cut together."""
+    """Classes of axes of a graph that are cut together.
+
+    ``classes``: what stands for the class of each axis of each value.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._known: dict[object, LoopNest] = {}
-        self._links = no_links()
+        self._cuts: dict[object, NodeCut | None] = {}
+        self._members: dict[Axis, list[tuple[int, ...]]] = {}
+        links = no_links()
         for node in graph.nodes:
             for axes in self._linked(node):
-                self._links.union(*axes)
+                links.union(*axes)
+        self.classes = classes(links, graph)
 
-    def of(self, value: int, axis: int) -> Axis:
-        """Return what stands for the class of an axis."""
-        found: Axis = self._links[value, axis]
+    def members(self, of: Axis) -> list[tuple[int, ...]]:
+        """Return the axes of each value that are of a class."""
+        found = self._members.get(of)
+        if found is None:
+            found = [
+                tuple([axis for axis, each in enumerate(axes) if each == of])
+                for axes in self.classes
+            ]
+            self._members[of] = found
         return found
 
     @cached_property
@@ -82,13 +95,9 @@ class LinkedAxes:
             No node can be cut.
         """
         graph = self.graph
-        members = Counter(
-            self.of(value, axis)
-            for value, each in enumerate(graph.values)
-            for axis in range(len(each.shape))
-        )
+        members = Counter(chain.from_iterable(self.classes))
         first = {
-            self.of(index, 0)
+            self.classes[index][0]
             for index, value in enumerate(graph.values)
             if value.kind is TensorKind.INPUT and value.shape
         }
@@ -125,58 +134,27 @@ class LinkedAxes:
 
     def axis(self, value: int, of: Axis) -> int | None:
         """Return the axis of a value that is of a class, if exactly one is."""
-        rank = len(self.graph.values[value].shape)
-        found = [axis for axis in range(rank) if self.of(value, axis) == of]
+        found = self.members(of)[value]
         return found[0] if len(found) == 1 else None
 
     def pieces(self, of: Axis) -> int:
         """Return the most equal pieces that all axes of a class can be cut into."""
-        values = self.graph.values
-        sizes = (
-            values[value].shape[axis]
-            for value in range(len(values))
-            for axis in range(len(values[value].shape))
-            if self.of(value, axis) == of
-        )
-        return gcd(*sizes)
+        pairs = zip(self.graph.values, self.members(of), strict=True)
+        return gcd(*{value.shape[axis] for value, axes in pairs for axis in axes})
 
     def cut(self, node: Node, of: Axis) -> NodeCut | None:
         """Return how a node is cut along a class; None where it cannot be."""
+        members = self.members(of)
+        inside = tuple([members[value] for value in (*node.inputs, *node.outputs)])
+        if not any(inside):
+            return None
+        # Of an input that is updated in place: which output it is.
+        updated = tuple([node.outputs.index(v) if v in node.outputs else -1 for v in node.inputs])
         nest = self.nest(node)
-        values = [*zip(names_of(node), (*node.inputs, *node.outputs), strict=True)]
-        loops = {
-            loop
-            for name, value in values
-            for access in nest.accesses(name)
-            for axis, index in enumerate(access.axes)
-            if index is not None and index.loop and self.of(value, axis) == of
-            for loop in (index.loop,)
-        }
-        if len(loops) != 1:
-            return None
-        (loop,) = loops
-        if not nest.can_cut(loop):
-            return None
-        try:
-            axes = {name: nest.axis(name, loop) for name, _ in values}
-        except ValueError:
-            return None
-        for name, value in values[: len(node.inputs)]:
-            if value in node.outputs:  # updated in place, which no statement says
-                axes[name] = axes[f"y{node.outputs.index(value)}"]
-        # What is cut is cut along the class, and what has an axis of the class is not whole.
-        other = any(
-            (self.of(value, axis) != of)
-            if (axis := axes[name]) is not None
-            else any(self.of(value, each) == of for each in range(self._rank(value)))
-            for name, value in values
-        )
-        count = len(node.inputs)
-        found = tuple(axes[name] for name, _ in values)
-        return None if other else NodeCut(inputs=found[:count], outputs=found[count:])
-
-    def _rank(self, value: int) -> int:
-        return len(self.graph.values[value].shape)
+        key = (id(nest), inside, updated)  # most nodes of a large network are like another
+        if key not in self._cuts:
+            self._cuts[key] = _cut(nest, names_of(node), inside, updated)
+        return self._cuts[key]
 
     def nest(self, node: Node) -> LoopNest:
         """Return what a node computes; nothing where that is not known."""
@@ -224,6 +202,48 @@ class LinkedAxes:
                     ):
                         along.setdefault(index.loop, []).append((value, axis))
         yield from along.values()
+
+
+def classes(links: UnionFind[Axis], graph: Graph) -> list[tuple[Axis, ...]]:
+    """Return what stands for the class of each axis of each value."""
+    return [
+        tuple([links[value, axis] for axis in range(len(each.shape))])
+        for value, each in enumerate(graph.values)
+    ]
+
+
+def _cut(
+    nest: LoopNest,
+    names: Sequence[str],
+    inside: Sequence[tuple[int, ...]],
+    updated: Sequence[int],
+) -> NodeCut | None:
+    """Return how a node is cut along a class, of whose axes ``inside`` each operand are some."""
+    loops = {
+        index.loop
+        for name, axes in zip(names, inside, strict=True)
+        for access in nest.accesses(name)
+        for axis, index in enumerate(access.axes)
+        if index is not None and index.loop and axis in axes
+    }
+    if len(loops) != 1:
+        return None
+    (loop,) = loops
+    if not nest.can_cut(loop):
+        return None
+    try:
+        found = [nest.axis(name, loop) for name in names]
+    except ValueError:
+        return None
+    count = len(updated)
+    for place, output in enumerate(updated):
+        if output >= 0:  # no statement says so
+            found[place] = found[count + output]
+    # What is cut is cut along the class, and what has an axis of the class is not whole.
+    each = zip(found, inside, strict=True)
+    if any(axes if axis is None else axis not in axes for axis, axes in each):
+        return None
+    return NodeCut(inputs=tuple(found[:count]), outputs=tuple(found[count:]))
 
 
 def names_of(node: Node) -> list[str]:

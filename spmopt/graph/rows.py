@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 from spmopt.core.graph import Node
 from spmopt.core.pieces.row_windows import Window
 from spmopt.graph import operators
-from spmopt.graph.axes import Axis, LinkedAxes, names_of, no_links
+from spmopt.graph.axes import Axis, LinkedAxes, classes, names_of, no_links
 from spmopt.graph.operators.loops import Access, Index, LoopNest
 from spmopt.graph.operators.spec import Style
 
@@ -36,15 +37,26 @@ class RowCut:
     windows: tuple[Window | None, ...]
 
 
+class _Indexed(NamedTuple):
+    """An axis of an operand of a node, by its place, and the index that it is accessed by."""
+
+    place: int
+    axis: int
+    by: Index
+
+
 class RowAxes:
     """The axes of a graph's values that are rows, beside those of the batch."""
 
     def __init__(self, axes: LinkedAxes) -> None:
         self.axes, self.graph = axes, axes.graph
-        self._links = no_links()
+        self._batch = [each[0] if len(each) == 1 else None for each in axes.members(axes.batch)]
+        self._known: dict[object, dict[str, list[_Indexed]]] = {}
+        links = no_links()
         for node in self.graph.nodes:
             for linked in self._linked(node):
-                self._links.union(*linked)
+                links.union(*linked)
+        self._classes = classes(links, self.graph)
 
     @cached_property
     def rows(self) -> Axis | None:
@@ -52,7 +64,7 @@ class RowAxes:
         slides = Counter[Axis]()
         first: dict[Axis, int] = {}
         for node in self.graph.nodes:
-            for axis in {self._links[each] for each in self._slid(node)}:
+            for axis in {self._classes[value][each] for value, each in self._slid(node)}:
                 cut = self._cut(node, axis)
                 slides[axis] += cut is not None
                 if cut is not None:
@@ -74,10 +86,8 @@ class RowAxes:
         return None if self.rows is None else self._cut(node, self.rows)
 
     def _axis(self, value: int, of: Axis) -> int | None:
-        rank = len(self.graph.values[value].shape)
-        batch = self.axes.axis(value, self.axes.batch)
-        found = [axis for axis in range(rank) if self._links[value, axis] == of]
-        return found[0] if len(found) == 1 and batch not in (None, found[0]) else None
+        found = [axis for axis, each in enumerate(self._classes[value]) if each == of]
+        return found[0] if len(found) == 1 and self._batch[value] not in (None, found[0]) else None
 
     def _linked(self, node: Node) -> Iterator[Sequence[Axis]]:
         """Return axes that a node links, one set after another."""
@@ -91,53 +101,43 @@ class RowAxes:
                 if one[axis] == other[axis] and prod(one[:axis]) == prod(other[:axis]):
                     yield (source, axis), (result, axis)
             return
+        operands = (*node.inputs, *node.outputs)
+        for along in self._along(node).values():
+            yield [(operands[place], axis) for place, axis, _ in along]
+
+    def _along(self, node: Node) -> dict[str, list[_Indexed]]:
+        """Return, by loop that is an axis of each result with a batch, where an index has it."""
+        batches = tuple([self._batch[value] for value in (*node.inputs, *node.outputs)])
         nest = self.axes.nest(node)
-        for loop in self._loops(node, nest):
-            yield [axis for axis, _ in self._along(node, nest, loop)]
-
-    def _loops(self, node: Node, nest: LoopNest) -> list[str]:
-        """Return the loops that are an axis of each result with a batch."""
-        plain = [
-            {index.loop for index in access.axes if index is not None}
-            for k, value in enumerate(node.outputs)
-            if self.axes.axis(value, self.axes.batch) is not None
-            for access in nest.accesses(f"y{k}")
-        ]
-        common = set.intersection(*plain) if plain else set()
-        return sorted(loop for loop in common if loop is not None)
-
-    def _along(self, node: Node, nest: LoopNest, loop: str) -> Iterator[tuple[Axis, Index]]:
-        """Yield the axes of operands with a batch whose index has a loop in it."""
-        for name, value in zip(names_of(node), (*node.inputs, *node.outputs), strict=True):
-            batch = self.axes.axis(value, self.axes.batch)
-            for access in nest.accesses(name) if batch is not None else []:
-                for axis, index in enumerate(access.axes):
-                    if index is not None and axis != batch and dict(index.terms).get(loop, 0) > 0:
-                        yield (value, axis), index
+        found = self._known.get((id(nest), batches))
+        if found is None:
+            found = _along(nest, names_of(node), batches, len(node.inputs))
+            self._known[id(nest), batches] = found
+        return found
 
     def _slid(self, node: Node) -> Iterator[Axis]:
         """Yield the axes over which windows of a node slide."""
         if operators.lookup(node.operator).style is Style.VIEW:
             return
-        nest = self.axes.nest(node)
-        for loop in self._loops(node, nest):
-            for axis, index in self._along(node, nest, loop):
-                if index.loop is None:
-                    yield axis
+        operands = (*node.inputs, *node.outputs)
+        for along in self._along(node).values():
+            yield from ((operands[at], axis) for at, axis, by in along if by.loop is None)
 
     def _cut(self, node: Node, of: Axis) -> RowCut | None:
         """Return how a node is cut along a class of axes."""
-        nest, batch = self.axes.nest(node), self.axes.cut(node, self.axes.batch)
+        if self.axes.cut(node, self.axes.batch) is None:
+            return None
+        nest, operands = self.axes.nest(node), (*node.inputs, *node.outputs)
         loops = [
             loop
-            for loop in (self._loops(node, nest) if batch is not None else [])
-            if any(self._links[axis] == of for axis, _ in self._along(node, nest, loop))
+            for loop, along in self._along(node).items()
+            if any(self._classes[operands[place]][axis] == of for place, axis, _ in along)
         ]
         if len(loops) != 1 or not nest.can_cut(loops[0]) or {*node.inputs} & {*node.outputs}:
             return None
         (loop,) = loops
         axes, windows = list[int | None](), list[Window | None]()
-        for name, value in zip(names_of(node), (*node.inputs, *node.outputs), strict=True):
+        for name, value in zip(names_of(node), operands, strict=True):
             accesses = nest.accesses(name)
             if not any(loop in access.loops for access in accesses):
                 axes.append(None)
@@ -154,6 +154,34 @@ class RowAxes:
         if any(each != Window(size=nest.extents[loop]) for each in results):
             return None
         return RowCut(loop, nest.extents[loop], tuple(axes), tuple(windows))
+
+
+def _along(
+    nest: LoopNest, names: Sequence[str], batches: Sequence[int | None], inputs: int
+) -> dict[str, list[_Indexed]]:
+    """Return the axes, beside the batch, whose index has a loop of all results with a batch."""
+    operands = [
+        (place, nest.accesses(name), batch)
+        for place, (name, batch) in enumerate(zip(names, batches, strict=True))
+        if batch is not None
+    ]
+    plain = [
+        {index.loop for index in access.axes if index is not None}
+        for place, accesses, _ in operands
+        if place >= inputs
+        for access in accesses
+    ]
+    common = set.intersection(*plain) if plain else set()
+    return {
+        loop: [
+            _Indexed(place, axis, index)
+            for place, accesses, batch in operands
+            for access in accesses
+            for axis, index in enumerate(access.axes)
+            if index is not None and axis != batch and dict(index.terms).get(loop, 0) > 0
+        ]
+        for loop in sorted(loop for loop in common if loop is not None)
+    }
 
 
 def _window(

@@ -239,7 +239,7 @@ def test_a_slice_of_the_batch_is_not_cut_with_it(start: int) -> None:
     x = b.add("Relu", [b.input("x", (8, 4))], name="all")
     half = b.add("Slice", [x], name="half", axes=(0,), starts=(start,), ends=(start + 4,))
     axes = LinkedAxes(b.finish([b.add("Neg", [half], name="y")]))
-    cuts = {axis: axes.cut(axes.graph.nodes[1], axes.of(x, axis)) for axis in range(2)}
+    cuts = {axis: axes.cut(axes.graph.nodes[1], axes.classes[x][axis]) for axis in range(2)}
     assert cuts[0] is None
     assert cuts[1] is not None
-    assert axes.cut(axes.graph.nodes[1], axes.of(half, 0)) is None
+    assert axes.cut(axes.graph.nodes[1], axes.classes[half][0]) is None

@@ -83,7 +83,8 @@ class CoverTrials:
         self.bound, self.few = 0.0, False
         self.work, self.begun = request.work, begun
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
-        self._tried, self._rate = set[Cover](), 0.0
+        # Before any is scheduled: LLaMA 3 in 265,394 steps took 11 of 10 s, and found nothing.
+        self._tried, self._rate = set[Cover](), _PLAN_S
 
     @property
     def clock(self) -> float:

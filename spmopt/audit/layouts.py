@@ -52,7 +52,10 @@ def first_run(factors: Sequence[Factor]) -> Factor:
 
 
 def reshaped(layout: Layout, shape: Shape) -> Layout | None:
-    """Return the layout of the same elements in the same order under another shape."""
+    """Return the layout of the same elements in the same order under another shape.
+
+    None where a factor would have to be taken apart unevenly, or the elements are not as many.
+    """
     rest = list[Factor]()  # the fastest first
     for size, stride in (factor for axis in reversed(layout) for factor in reversed(axis)):
         if rest and stride == rest[-1][0] * rest[-1][1]:
@@ -63,6 +66,8 @@ def reshaped(layout: Layout, shape: Shape) -> Layout | None:
     for wanted in reversed(shape):
         axis, left = list[Factor](), wanted
         while left > 1:
+            if not rest:
+                return None
             size, stride = rest.pop(0)
             taken = min(size, left)
             if size % taken or left % taken:
@@ -72,7 +77,7 @@ def reshaped(layout: Layout, shape: Shape) -> Layout | None:
             axis.insert(0, (taken, stride))
             left //= taken
         found.insert(0, tuple(axis))
-    return tuple(found)
+    return None if rest else tuple(found)
 
 
 def _viewed(node: Node, layout: Layout, shape: Shape) -> Layout | None:

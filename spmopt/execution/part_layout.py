@@ -42,6 +42,10 @@ class PartLayout:
         values, count = low.graph.values, len(listing.tensors)
         views = {node.outputs[0] for node in low.graph.nodes if is_view(node)}
         first = {tensor: v for v, tensor in low.tensor_of.items() if v not in views}
+        if len(first) < count:
+            missing = next(t for t in range(count) if t not in first)
+            name = listing.tensors[missing].name
+            raise InputError(f"kernels: tensor {name} is made by views alone")
         self.roots = [first[tensor] for tensor in range(count)]
         self._shapes = [values[root].shape for root in self.roots]
         self._laid = list(self._shapes)  # as those of its views that show its parts see it
@@ -160,6 +164,17 @@ class PartLayout:
         return shape, tuple(place)
 
     def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
-        """Return a part of a result that is whole, or a piece's share along an axis."""
-        shape, place = self.share(part, axis, origin)
-        return bytes_of(result.reshape(shape)[place], self._values[self._owner[part]])
+        """Return a part of a result that is whole, or a piece's share along an axis.
+
+        Raises
+        ------
+        InputError
+            It has not as many elements: attributes in a file may not suit its shapes.
+        """
+        (shape, place), value = self.share(part, axis, origin), self._values[self._owner[part]]
+        if result.size != prod(shape):
+            raise InputError(
+                f"kernels: {value.name} has {result.size:,} elements where the graph has "
+                f"{prod(shape):,}; the attributes of its node do not suit its shapes"
+            )
+        return bytes_of(result.reshape(shape)[place], value)

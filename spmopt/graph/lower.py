@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import prod
 from typing import NamedTuple
 
 from spmopt.core.elements import element_type, sum_type
 from spmopt.core.errors import InputError
-from spmopt.core.graph import Graph, Node
+from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import ASSUMED, Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operand, Operation
@@ -18,6 +19,7 @@ from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
 from spmopt.graph.naming import Names, unused
+from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Gemm, OperatorSpec, Shape, Style
 from spmopt.graph.preparation import LOWERINGS, TILED, named, prepared
@@ -353,6 +355,28 @@ def _operands(used: Used, shapes: tuple[Shapes, Shapes]) -> dict[str, tuple[int,
     }
 
 
+def _require_view(node: Node, operand: Value, view: Value) -> None:
+    """Check that a view has the elements of its operand: graphs are read from files, too."""
+    if operand is view:
+        raise InputError(f"node {node.name}: a {node.operator} cannot be updated in place")
+    if (operand.elements, operand.size_bytes) != (view.elements, view.size_bytes):
+        raise InputError(
+            f"node {node.name}: a {node.operator} must not change the size, but "
+            f"{operand.shape} of {operand.element_type} became {view.shape} of {view.element_type}"
+        )
+    if "perm" not in node.attributes:
+        return
+    split, perm = integers(node.attributes, "split"), integers(node.attributes, "perm")
+    if (
+        min(split, default=1) < 1
+        or prod(split) != operand.elements
+        or sorted(perm) != [*range(len(split))]
+    ):
+        raise InputError(
+            f"node {node.name}: axes {split} in the order {perm} are no view of {operand.shape}"
+        )
+
+
 def _tensors(graph: Graph, specs: list[OperatorSpec]) -> tuple[tuple[Tensor, ...], dict[int, int]]:
     """Return the tensors, and the tensor of every value that an operation touches."""
     root = list(range(len(graph.values)))
@@ -361,11 +385,7 @@ def _tensors(graph: Graph, specs: list[OperatorSpec]) -> tuple[tuple[Tensor, ...
     for node, spec in zip(graph.nodes, specs, strict=True):
         if spec.style is Style.VIEW:
             view, operand = node.outputs[0], node.inputs[0]
-            if graph.values[view].size_bytes != graph.values[operand].size_bytes:
-                raise InputError(
-                    f"node {node.name}: a {node.operator} must not change the size, but "
-                    f"{graph.values[operand].shape} became {graph.values[view].shape}"
-                )
+            _require_view(node, graph.values[operand], graph.values[view])
             root[view] = root[operand]
             continue
         written.update([root[v] for v in node.outputs if v not in node.inputs])

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import spmopt
+from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.operation import Mode
-from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.listing import Listing, whole
 from spmopt.execution.computations import TOLERANCE, by_graph
 from spmopt.execution.executor import Trace
 from spmopt.execution.graph_kernel import GraphKernel
@@ -119,3 +120,27 @@ def _with(instance: Instance, index: int, operation: spmopt.Operation) -> Instan
 @pytest.mark.parametrize("name", ["convolution", "mlp", "bert-tiny", "gnmt", "llama"])
 def test_gradients_are_slopes_of_the_loss(name: str) -> None:
     assert check_slopes(listed(name, training=True, dtype="fp64")) > 2
+
+
+def test_results_that_are_not_as_the_graph_has_them_are_refused() -> None:
+    """A file may say anything: that of a slice beyond its operand has no elements."""
+    b = GraphBuilder("beyond")
+    x = b.add("Relu", [b.input("x", (4, 8))])
+    beyond = {"axes": (0,), "starts": (10**80,), "ends": (2**62,)}
+    (y,) = b.add_stated("Slice", [x], [((2, 8), "fp32")], name="y", **beyond)
+    found = listing(b.finish([b.add("Neg", [y])]), MACHINE)
+    instance, _ = found.instance(whole(found))
+    with pytest.raises(InputError, match="kernels: y has 0 elements where the graph has 16;"):
+        by_graph(found, None, instance, "normal", 0)
+
+
+def test_tensors_that_views_alone_make_are_refused() -> None:
+    b = GraphBuilder("twice")
+    x, w = b.input("x", (4, 8)), b.weight("w", (4, 8))
+    y = b.add("Relu", [x], name="y")
+    graph = b.finish([b.add("Neg", [b.add("Reshape", [y], shape=(32,), name="v")])])
+    # The view of Y, which the node before has written, is one of W too.
+    node = replace(graph.nodes[1], name="again", inputs=(w,), outputs=(y,))
+    found = replace(graph, nodes=(graph.nodes[0], node, *graph.nodes[1:]))
+    with pytest.raises(InputError, match=r"kernels: tensor .* is made by views alone"):
+        GraphKernel(listing(found, MACHINE), None, "normal")

@@ -64,7 +64,7 @@ def instance(name: str = "mlp") -> dict[str, Any]:
 
 
 @cache
-def result(pieces: bool = False) -> dict[str, Any]:
+def result(pieces: bool = False, /) -> dict[str, Any]:
     """Return a result of a small instance, or of a network in pieces."""
     words = ["solve", str(INSTANCES / "mlp.json"), "-s", "belady"]
     if pieces:
@@ -89,7 +89,7 @@ def sweep() -> bytes:
 
 
 @cache
-def study(journal: bool = False) -> bytes:
+def study(journal: bool = False, /) -> bytes:
     """Return the storage of a search."""
     name = "journal:t.db" if journal else "t.db"
     words = ["tune", str(INSTANCES / "mlp.json"), "--space", "s.toml", "--trials", "3"]
@@ -123,7 +123,7 @@ def warm() -> None:
     """Make all valid inputs, which also imports most of the program once."""
     instance()
     result()
-    result(pieces=True)
+    result(True)
     sweep()
     study()
-    study(journal=True)
+    study(True)

@@ -28,7 +28,7 @@ def _pipe(folder: Path) -> Case:
 
 def _field(folder: Path) -> Case:
     """Give a trial of a journal that a search is to go on with a parameter that no space has."""
-    told = bases.study(journal=True).decode()
+    told = bases.study(True).decode()
     content = told.replace('"params":{"spm":', '"params":{"spn":', 1)
     assert content != told, "the journal of a search has another form now"
     (folder / "t.db").write_text(content)
@@ -74,7 +74,7 @@ def _odd(old: str, new: str) -> Callable[[Path], Case]:
     """Return what shows a study in whose journal something is written in place of another."""
 
     def make(folder: Path) -> Case:
-        told = bases.study(journal=True).decode()
+        told = bases.study(True).decode()
         content = told.replace(old, new, 1)
         assert content != told, "the journal of a search has another form now"
         (folder / "t.db").write_text(content)
@@ -93,7 +93,7 @@ def _price(folder: Path) -> Case:
 
 def _lacking(folder: Path) -> Case:
     """Leave out a figure of a trial that is shown."""
-    content = bases.study(journal=True).decode()
+    content = bases.study(True).decode()
     content = re.sub(r'"time_s":[^,]*,"energy_j"', '"energy_j"', content)
     (folder / "t.db").write_text(content)
     return case("tune", "show", "--storage", "journal:t.db", "--trial", "0")
@@ -101,7 +101,7 @@ def _lacking(folder: Path) -> Case:
 
 def _limited(folder: Path) -> Case:
     """Leave out a figure that a constraint limits, and no objective is, of all trials."""
-    told = bases.study(journal=True).decode()
+    told = bases.study(True).decode()
     content = re.sub(r'("figures":\{[^}]*)"spm_mb":', r'\1"of another":', told)
     assert content != told, "the journal of a search has another form now"
     (folder / "t.db").write_text(content)

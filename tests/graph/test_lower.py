@@ -288,6 +288,45 @@ def test_names_are_unique() -> None:
     assert len({op.name for op in instance.operations}) == 2
 
 
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        (Node(name="r", operator="Reshape", inputs=(0,), outputs=(1,)), "must not change the size"),
+        (Node(name="r", operator="Reshape", inputs=(2,), outputs=(2,)), "be updated in place"),
+        (
+            Node(
+                name="s",
+                operator="StridedView",
+                inputs=(0,),
+                outputs=(2,),
+                attributes={"split": (2, 4), "perm": (1, 0), "shape": (4,)},
+            ),
+            r"axes \(2, 4\) in the order \(1, 0\) are no view of \(2, 2\)",
+        ),
+        (
+            Node(
+                name="s",
+                operator="StridedViewGradient",
+                inputs=(0,),
+                outputs=(2,),
+                attributes={"split": (2, 2), "perm": (1, 2), "shape": (4,)},
+            ),
+            "are no view of",
+        ),
+    ],
+)
+def test_views_of_a_graph_that_is_read_are_checked(node: Node, said: str) -> None:
+    """As many bytes are not as many elements; what a builder has made is not asked."""
+    values = (
+        Value(name="x", shape=(2, 2)),
+        Value(name="halves", shape=(2, 4), element_type="fp16"),
+        Value(name="y", shape=(4,)),
+    )
+    relu = Node(name="relu", operator="Relu", inputs=(0,), outputs=(0,))
+    with pytest.raises(InputError, match=f"node {node.name}: .*{said}"):
+        lower(Graph(name="views", values=values, nodes=(relu, node)), MACHINE)
+
+
 def test_errors() -> None:
     with pytest.raises(
         InputError, match="lowering 'best' is unknown; use tiled, panel, weights or ideal"

@@ -1,4 +1,4 @@
-"""JSON: instances and results."""
+"""JSON: instances, results, and graphs in these."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from pathlib import Path
 from tests.fuzz import bases
 from tests.fuzz.case import Case, Random, case
 from tests.fuzz.odd import damaged, json_text, mutated
+
+_COMMANDS = (
+    ("verify", "r.json"),
+    ("verify", "r.json"),
+    ("verify", "r.json", "--json"),
+    ("emit", "r.json", "-o", "out"),
+    ("run", "r.json"),
+    ("analyze", "r.json", "--csv", "a.csv"),
+    ("explain", "r.json"),
+    ("trace", "r.json", "-o", "t.json"),
+    ("report", "r.json", "-o", "r.html"),
+)
+"""What is done with a result."""
 
 
 def instance(folder: Path, rng: Random) -> Case:
@@ -34,17 +47,14 @@ def result(folder: Path, rng: Random) -> Case:
     if rng.random() < 0.2:
         content = damaged(json_text(document), rng)
     (folder / "r.json").write_bytes(content)
-    words = rng.choice(
-        (
-            ("verify", "r.json"),
-            ("verify", "r.json"),
-            ("verify", "r.json", "--json"),
-            ("emit", "r.json", "-o", "out"),
-            ("run", "r.json"),
-            ("analyze", "r.json", "--csv", "a.csv"),
-            ("explain", "r.json"),
-            ("trace", "r.json", "-o", "t.json"),
-            ("report", "r.json", "-o", "r.html"),
-        )
-    )
-    return case(*words)
+    return case(*rng.choice(_COMMANDS))
+
+
+def graph(folder: Path, rng: Random) -> Case:
+    """A result in pieces whose graph or cover says what cannot be: most of its file is prices."""
+    pieces = bases.result(True)["pieces"]
+    parts = [name for name in pieces if name != "certificate"]
+    part = rng.choice(["graph"] * 3 + parts)
+    changed = {**pieces, **mutated({part: pieces[part]}, rng)}
+    (folder / "r.json").write_bytes(json_text({**bases.result(True), "pieces": changed}))
+    return case(*rng.choice(_COMMANDS))

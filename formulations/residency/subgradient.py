@@ -100,9 +100,14 @@ def ascend(
         if dual.value > best_bound:
             best, best_bound = prices, dual.value
             tell(best_bound)
-        if k > iterations - samples:
+        slope = _excess(coefficients, dual)
+        # No price can rise, and none that can fall would: its paths are a solution, the best.
+        done = not ((slope > 0) | ((slope < 0) & (ascent.point > 0))).any()
+        if done or k > iterations - samples:
             seen.append(path_columns(dual).key(steps))
-        ascent.step(_excess(coefficients, dual))
+        if done:
+            break
+        ascent.step(slope)
         ascent.point[steps:] = np.minimum(ascent.point[steps:], 1.0)
     return best, of_keys(seen, steps)
 

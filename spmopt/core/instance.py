@@ -49,7 +49,8 @@ class Tensor:
     def __post_init__(self) -> None:
         if self.size_bytes < 1:
             raise InputError(f"tensor {self.name}: size must be at least 1 byte")
-        require_small(f"tensor {self.name}", "its size in bytes", self.size_bytes)
+        if self.size_bytes > LARGEST:  # the name is put together for a message only
+            require_small(f"tensor {self.name}", "its size in bytes", self.size_bytes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,14 +57,14 @@ def text(name: str) -> str:
 
 
 @cache
-def instance(name: str = "mlp") -> dict[str, Any]:
+def instance(name: str, /) -> dict[str, Any]:
     """Return an instance, as its file has it."""
     found: dict[str, Any] = json.loads((INSTANCES / f"{name}.json").read_text())
     return found
 
 
 @cache
-def result(pieces: bool = False, /) -> dict[str, Any]:
+def result(pieces: bool, /) -> dict[str, Any]:
     """Return a result of a small instance, or of a network in pieces."""
     words = ["solve", str(INSTANCES / "mlp.json"), "-s", "belady"]
     if pieces:
@@ -89,7 +89,7 @@ def sweep() -> bytes:
 
 
 @cache
-def study(journal: bool = False, /) -> bytes:
+def study(journal: bool, /) -> bytes:
     """Return the storage of a search."""
     name = "journal:t.db" if journal else "t.db"
     words = ["tune", str(INSTANCES / "mlp.json"), "--space", "s.toml", "--trials", "3"]
@@ -120,10 +120,13 @@ def written(words: list[str], name: str, files: Mapping[str, bytes] | None = Non
 
 
 def warm() -> None:
-    """Make all valid inputs, which also imports most of the program once."""
-    instance()
-    result()
-    result(True)
+    """Make all valid inputs, which also imports most of the program once.
+
+    What is not made here each process would make anew, in its time, and of other seconds.
+    """
+    for name in NAMES:
+        instance(name)
+    for kind in (False, True):
+        result(kind)
+        study(kind)
     sweep()
-    study()
-    study(True)

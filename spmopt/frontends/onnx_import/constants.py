@@ -30,7 +30,10 @@ class Constants:
         self._wide: dict[str, bool] = {}
         self._reads = Counter[str]()
         read: set[str] = set()
+        dead = {name for name, fact in facts.items() if not fact.live}
         for node in network.nodes:
+            if dead.isdisjoint(node.output) and dead.isdisjoint(node.input):
+                continue
             live = False
             for name in filter(None, node.output):
                 live = live or facts[name].live

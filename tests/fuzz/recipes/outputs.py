@@ -38,7 +38,7 @@ def studies(folder: Path, rng: Random) -> Case:
 
 def named(folder: Path, name: str) -> None:
     """Write an instance, all of whose names are one."""
-    document = json.loads(json.dumps(bases.instance()))
+    document = json.loads(json.dumps(bases.instance("mlp")))
     document["operations"]["name"][0] = document["tensors"]["name"][0] = name
     document["name"] = document["machine"]["name"] = name
     document["source"] = document["machine"]["source"] = name

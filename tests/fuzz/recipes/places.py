@@ -48,7 +48,7 @@ def instead(folder: Path, rng: Random, kind: str) -> Case:
     if "s.toml" in words:
         (folder / "s.toml").write_bytes(toml_text(bases.SPACE))
     if "r.json" in words:
-        (folder / "r.json").write_bytes(json_text(bases.result()))
+        (folder / "r.json").write_bytes(json_text(bases.result(False)))
     given = tuple(word.replace("NAME", name) for word in words)
     return case(*given, as_nobody=kind == "locked")
 

@@ -77,7 +77,7 @@ def topology(folder: Path, rng: Random) -> Case:
 
 def costs(folder: Path, rng: Random) -> Case:
     """Costs of operations, from a simulator."""
-    names = bases.instance()["operations"]["name"][:3]
+    names = bases.instance("mlp")["operations"]["name"][:3]
     text = "operation,mode,cycles,scratch_bytes,energy_pj,dram_bytes\n"
     text += "".join(f"{name},,100,0,5,\n" for name in names)
     (folder / "c.csv").write_bytes(_cells(text, rng, 0))

@@ -65,6 +65,22 @@ def test_polishing_goes_on_from_the_prices_given() -> None:
     assert more >= 12
 
 
+def test_steps_end_at_an_optimum() -> None:
+    """Where no price can rise, and none that can fall would; their columns have a solution."""
+    ended = 0
+    for case in cases(60):
+        steps, until = case.intervals.steps, chain(repeat(False, 200), repeat(True))
+        prices, columns = ascend(case.intervals, case.coefficients, 200, 0, until.__next__)
+        if next(until):  # all steps were taken
+            continue
+        ended += 1
+        best = solved(case, all_columns(case.intervals))[2]
+        value = solved(case, columns.union(needed(case.intervals), steps))[2]
+        assert case.priced(prices).value == pytest.approx(best, abs=1e-9 * case.scale)
+        assert value == pytest.approx(best, abs=1e-6 * case.scale)
+    assert ended >= 5
+
+
 @pytest.mark.filterwarnings("error")
 def test_where_no_byte_has_a_price() -> None:
     """Prices to start from are none either."""

@@ -169,10 +169,14 @@ def computation(
     Raises
     ------
     InputError
-        Nothing says what operations compute, or an operator has no kernel, where it is asked for.
+        Nothing says what operations compute, or an operator has no kernel, where it is asked for;
+        or tensors need more memory than this computer has.
     """
     from spmopt.execution.computations import by_bytes, by_graph, listing_for
+    from spmopt.execution.memory import require_memory
 
+    # At the start, as executed without a scratchpad, and with one.
+    require_memory(3 * int(solution.instance.size_bytes.sum(dtype=object)))
     instance, pieces = solution.instance, solution.result.pieces
     order = solution.schedule.steps.operation
     graph = network.graph if isinstance(network, Workload) else network

@@ -20,13 +20,20 @@ FEATURES = {"bank": "banks", "bypass": "bypass"}
 RETENTION = "retention"
 """A feature that follows from a bank's technology: that contents last for some time only."""
 
+_LARGEST_FIGURE = 1e30
+"""Of energies, areas and times: sums of products of these with 2**60 are numbers of a float."""
+
 
 def _require_figures(where: str, record: object, names: Iterable[str]) -> None:
-    """Refuse figures that are not finite, or negative; None is none."""
+    """Refuse figures that are not finite, negative, or too large to compute with; None is none."""
     for name in names:
         value = getattr(record, name)
         if value is not None and not 0 <= value < inf:
             raise InputError(f"{where}: {name} must be finite and not negative, is {value}")
+        if value is not None and value > _LARGEST_FIGURE:
+            raise InputError(
+                f"{where}: {name} is {value}, but at most {_LARGEST_FIGURE:g} can be computed with"
+            )
 
 
 def _require_counts(where: str, record: object, names: Iterable[str], least: int = 1) -> None:

@@ -122,6 +122,12 @@ class Program:
     dram_offset: Ints
     peak_spm_bytes: int
 
+    @property
+    def used_spm_bytes(self) -> int:
+        """Bytes of the scratchpad up to the last that a command uses."""
+        ends = self.segments.spm_address + self.segments.size_bytes
+        return int(ends.max(initial=0))
+
     @cached_property
     def first_segment(self) -> Ints:
         """(commands + 1,) Segments of command ``k`` are ``[k]`` to before ``[k + 1]``."""
@@ -283,13 +289,17 @@ class _Places:
         self, tensor: int, page: int, pages: int, spm_page: int
     ) -> Iterator[tuple[int, int]]:
         """Yield what of pages that end their row here is in no row of the same place any more."""
-        stays = np.zeros(pages, bool)
-        for first, count, place in self._now.get(tensor, {}).values() if tensor >= 0 else ():
-            if first - place == page - spm_page:
-                stays[max(place - spm_page, 0) : max(place + count - spm_page, 0)] = True
-        edges = np.flatnonzero(np.diff(np.concatenate(([True], stays, [True]))))
-        for low, high in edges.reshape(-1, 2).tolist():
-            yield (spm_page + low) * self._page_bytes, (high - low) * self._page_bytes
+        last = spm_page + pages
+        stay = sorted(
+            (min(place, last), min(place + count, last))
+            for first, count, place in (self._now.get(tensor, {}).values() if tensor >= 0 else ())
+            if first - place == page - spm_page
+        )
+        low = spm_page
+        for begin, end in [*stay, (last, last)]:
+            if begin > low:
+                yield low * self._page_bytes, (begin - low) * self._page_bytes
+            low = max(low, end)
 
     def runs(self, tensor: int, begin: int, end: int) -> Iterator[Run]:
         """Yield where bytes [begin, end) of a tensor lie, in their order, joined where they can."""

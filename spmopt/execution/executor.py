@@ -134,7 +134,11 @@ class _Machine:
         self._operations = instance.operations
         self._sizes = [tensor.size_bytes for tensor in instance.tensors]
         self._memory = Memory(
-            instance.machine.spm_bytes, program.dram_offset, contents, self._sizes
+            instance.machine.spm_bytes,
+            program.used_spm_bytes,
+            program.dram_offset,
+            contents,
+            self._sizes,
         )
         self._commands = program.commands.rows()
         self._segments = program.segments.rows()

@@ -6,6 +6,7 @@ is none (NaN) in every floating-point type, so that whoever reads it spoils all 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,9 +14,31 @@ from numpy.typing import NDArray
 
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
+from spmopt.core.units import si
 
 Bytes = NDArray[np.uint8]
 POISON = 0xFF
+
+
+def require_memory(size_bytes: int) -> None:
+    """Check that this computer has so much memory, before any of it is asked for.
+
+    Where more is promised than there is, the system ends the program when it is used.
+
+    Raises
+    ------
+    InputError
+        It has not.
+    """
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return  # no system that tells
+    if size_bytes > there:
+        raise InputError(
+            f"execution needs about {si(size_bytes, 'B')} of memory, of which this computer has "
+            f"{si(there, 'B')}; give a smaller batch or smaller tensors"
+        )
 
 
 class Memory:
@@ -25,6 +48,8 @@ class Memory:
     ----------
     spm_bytes
         Size of the scratchpad.
+    used_bytes
+        Up to which anything uses it: what is behind that takes no memory of this computer.
     dram_offset : (m,)
         Where each tensor begins.
     contents : (m,)
@@ -41,6 +66,7 @@ class Memory:
     def __init__(
         self,
         spm_bytes: int,
+        used_bytes: int,
         dram_offset: Ints,
         contents: Sequence[Bytes | None],
         sizes: Sequence[int],
@@ -48,7 +74,8 @@ class Memory:
         self._offset, self._sizes = dram_offset.tolist(), sizes
         end = self._offset[-1] + sizes[-1] if sizes else 0
         try:
-            self.spm: Bytes = np.full(spm_bytes, POISON, np.uint8)
+            self.spm: Bytes = np.zeros(spm_bytes, np.uint8)
+            self.spm[:used_bytes] = POISON
             self.dram: Bytes = np.full(end, POISON, np.uint8)
         except MemoryError:
             raise InputError(

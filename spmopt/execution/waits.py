@@ -9,8 +9,10 @@ those out behind it; a machine that pipelines them by rows may start all of them
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,59 +76,77 @@ def waits(program: Program) -> Waits:
 
 
 class _Touched:
-    """For each granule of a memory and each engine, who wrote and who read it last."""
+    """For each granule of a memory and each engine, who wrote and who read it last.
 
-    def __init__(self, granules: int) -> None:
-        self.written = np.full((len(Engine), granules), NOBODY, np.int64)
+    Granules are the pages between two borders of what is ``touched`` at all: few, however large
+    the memory is.
+    """
+
+    def __init__(self, touched: Iterable[slice]) -> None:
+        borders = {border for pages in touched for border in (pages.start, pages.stop)}
+        self._place = {border: place for place, border in enumerate(sorted(borders))}
+        self.written = np.full((len(Engine), len(borders)), NOBODY, np.int64)
         self.read = self.written.copy()
 
-    def before(self, granules: slice, *, writes: bool) -> Ints:
+    def before(self, pages: slice, *, writes: bool) -> Ints:
         """Return (engines,) the last commands that one must wait for that reads, or writes."""
+        granules = self._granules(pages)
         found: Ints = self.written[:, granules].max(axis=1, initial=NOBODY)
         if writes:
             found = np.maximum(found, self.read[:, granules].max(axis=1, initial=NOBODY))
         return found
 
-    def note(self, granules: slice, engine: int, command: int, *, writes: bool) -> None:
+    def note(self, pages: slice, engine: int, command: int, *, writes: bool) -> None:
         """Note that a command reads or writes."""
-        (self.written if writes else self.read)[engine, granules] = command
+        (self.written if writes else self.read)[engine, self._granules(pages)] = command
+
+    def _granules(self, pages: slice) -> slice:
+        return slice(self._place[pages.start], self._place[pages.stop])
 
 
-_Piece = tuple[_Touched, slice, bool]
-"""Granules of a memory, and whether they are written."""
+class _Piece(NamedTuple):
+    """Pages of a memory that a command uses, and whether it writes them."""
+
+    in_spm: bool
+    pages: slice
+    writes: bool
 
 
 class _Walk:
     """The list from its beginning, and what every engine knows to be done."""
 
     def __init__(self, program: Program) -> None:
-        machine = program.instance.machine
         self.rows: list[tuple[int, int]] = []
-        self._page = machine.page_bytes
+        self._page = program.instance.machine.page_bytes
         self._commands = program.commands.rows()
         self._segments = program.segments.rows()
         self._first: list[int] = program.first_segment.tolist()
         self._engine: list[int] = engines(program).tolist()
         pages = [-(-tensor.size_bytes // self._page) for tensor in program.instance.tensors]
         self._dram_first = np.cumsum([0, *pages]).tolist()
-        self._spm, self._dram = _Touched(machine.spm_pages), _Touched(sum(pages))
         self._scratch = self._scratch_by_step()
+        self._pieces = [self._pieces_of(command) for command in range(len(self._commands))]
+        dram, spm = (
+            _Touched(each.pages for some in self._pieces for each in some if each.in_spm == in_spm)
+            for in_spm in (False, True)
+        )
+        self._memories = dram, spm
         self._last_compute = self._last_lay = self._last_out = NOBODY
         self._known = np.full((len(Engine), len(Engine)), NOBODY, np.int64)
         self._clock: list[NDArray[np.int64]] = []
 
     def take(self, command: int) -> None:
         """Go on to the next command."""
-        engine, pieces = self._engine[command], self._pieces(command)
+        engine, pieces = self._engine[command], self._pieces[command]
         needed = np.full(len(Engine), NOBODY, np.int64)
-        for memory, granules, writes in pieces:
-            needed = np.maximum(needed, memory.before(granules, writes=writes))
+        for in_spm, pages, writes in pieces:
+            needed = np.maximum(needed, self._memories[in_spm].before(pages, writes=writes))
         for other in self._in_order(command):
             if other != NOBODY:
                 needed[self._engine[other]] = max(needed[self._engine[other]], other)
         self._wait(command, engine, needed)
-        for memory, granules, writes in pieces:
-            memory.note(granules, engine, command, writes=writes)
+        for in_spm, pages, writes in pieces:
+            self._memories[in_spm].note(pages, engine, command, writes=writes)
 
     def _wait(self, command: int, engine: int, needed: Ints) -> None:
         """Add rows for what is not known to be done; note what is known from now on."""
@@ -141,20 +161,20 @@ class _Walk:
         own = [row for row in self.rows[-len(Engine) :] if row[0] == command]
         self.rows[len(self.rows) - len(own) :] = sorted(own)
 
-    def _pieces(self, command: int) -> list[_Piece]:
+    def _pieces_of(self, command: int) -> list[_Piece]:
         """Return what a command reads and writes."""
         step, kind, _, tensor, begin, end, _ = self._commands[command]
         found: list[_Piece] = []
         for row in range(self._first[command], self._first[command + 1]):
             _, _, _, size, address, use = self._segments[row]
-            found.append((self._spm, self._pages(address, address + size), use != Use.READ))
+            found.append(_Piece(True, self._pages(address, address + size), use != Use.READ))
         if kind in _STREAMS:
             writes = kind == Kind.STREAM_IN
-            found += [(self._spm, pages, writes) for pages in self._scratch.get(step, ())]
+            found += [_Piece(True, pages, writes) for pages in self._scratch.get(step, ())]
         if kind in _OF_DMA:
             first = self._dram_first[tensor]
-            granules = slice(first + begin // self._page, first - (-end // self._page))
-            found.append((self._dram, granules, kind in _INTO_DRAM))
+            pages = slice(first + begin // self._page, first - (-end // self._page))
+            found.append(_Piece(False, pages, kind in _INTO_DRAM))
         return found
 
     def _in_order(self, command: int) -> tuple[int, ...]:

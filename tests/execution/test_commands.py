@@ -1,11 +1,20 @@
 """The list of commands of a schedule that is written out by hand."""
 
-import numpy as np
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
+import pytest
+
+import spmopt
 from spmopt.assemble import assemble
+from spmopt.core.errors import InputError
 from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.execution.commands import Kind, Use, machine_program
+from spmopt.io.files import read_instance
 from tests.tiny import Op, tiny
+
+INSTANCES = Path(__file__).parents[2] / "instances"
 
 # Pages of 4 bytes, 3 of them. x is read from the scratchpad, y stays there but for its last 4
 # bytes, which stream; z goes out as it is made.
@@ -44,3 +53,19 @@ def test_a_schedule_by_hand() -> None:
     assert program.dram_offset.tolist() == [0, 64, 128]
     assert (program.dram_bytes, program.peak_spm_bytes) == (134, 12)
     assert program.first_segment.tolist() == [0, 1, 3, 3, 3, 5, 5]
+
+
+def test_what_is_large_and_not_used_takes_no_memory() -> None:
+    """Commands of a tensor of 2**40 bytes are few; to execute them takes more than there is."""
+    small = read_instance(INSTANCES / "mlp.json")
+    large = replace(small.tensors[0], size_bytes=2**40)
+    instance = replace(
+        small,
+        tensors=(large, *small.tensors[1:]),
+        machine=replace(small.machine, spm_bytes=2**42),
+    )
+    for scheduler in ("stream", "belady"):
+        found = spmopt.solve(instance, scheduler)
+        assert str(spmopt.emit(found)).startswith(("mlp: 38 commands", "mlp: 20 commands"))
+        with pytest.raises(InputError, match=r"about [\d.]+ TB of memory, of which this computer"):
+            spmopt.run(found)

@@ -13,7 +13,7 @@ import pytest
 from tests.fuzz import bases
 from tests.fuzz.campaign import cases, recipe_of
 from tests.fuzz.case import Case, case
-from tests.fuzz.odd import toml_text
+from tests.fuzz.odd import json_text, toml_text
 from tests.fuzz.recipes import warm
 from tests.fuzz.recipes.causes import CAUSES, SELDOM
 from tests.fuzz.workers import run, run_all
@@ -115,6 +115,26 @@ def _nest(folder: Path) -> Case:
     return case("report", "s.csv", "-o", "s.html")
 
 
+def _large(*words: str) -> Callable[[Path], Case]:
+    """Say of a result that its scratchpad has 2 GiB, of which it uses a kilobyte."""
+
+    def make(folder: Path) -> Case:
+        document = json.loads(json_text(bases.result(False)))
+        document["instance"]["machine"]["spm_bytes"] = 2**31
+        (folder / "r.json").write_bytes(json_text(document))
+        return case(*words)
+
+    return make
+
+
+def _leaking(folder: Path) -> Case:
+    """Give an instance a leakage whose energy is beyond floating point."""
+    document = json.loads(bases.text("mlp"))
+    document["machine"]["energy"]["leakage_w"] = 1e308
+    (folder / "i.json").write_bytes(json_text(document))
+    return case("solve", "i.json", "-s", "stream")
+
+
 FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "pipe in place of a schedule to report on": (_pipe, 2),
     "pipe in place of an output": (_output, 2),
@@ -131,6 +151,9 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "trial of no network": (_odd('"networks":', '"nobody":'), 2),
     "list in a list without an end": (_nest, 2),
     "area of a sweep that is not finite": (_area, 2),
+    "commands in a scratchpad of gigabytes": (_large("emit", "r.json", "-o", "out"), 0),
+    "execution in a scratchpad of gigabytes": (_large("run", "r.json"), 0),
+    "energy that is not finite": (_leaking, 2),
     "buffer whose name is a formula": (_buffers, 0),
 }
 """What the fuzzer found once, and the exit status that it is to have."""

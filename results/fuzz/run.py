@@ -105,7 +105,7 @@ def again(output: Path) -> None:
 
 def causes(only: str = "", *, first: bool = False) -> dict[str, list[Row]]:
     """Run each cause of old in variants, in processes of their own; ``first``: to a wrong one."""
-    bases.sweep(), bases.study()
+    bases.warm()
     found: dict[str, list[Row]] = {}
     for name in CAUSES:
         for number in range(1 if name.startswith("chain") else OF_EACH) if only in name else ():

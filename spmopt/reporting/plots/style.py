@@ -74,7 +74,7 @@ def finish(figure: Figure, axes: Sequence[Axes], heading: str, path: Path) -> No
     """
     form = require_format(path)
     figure.suptitle(heading, fontsize=TEXT - 0.5, linespacing=1.5, parse_math=False)
-    _legend(figure, axes)
+    draw_legend(figure, axes)
     try:
         with rc_context({"svg.hashsalt": "spmopt", "svg.fonttype": "path", "pdf.fonttype": 42}):
             figure.savefig(path, format=form, metadata=METADATA[form])
@@ -109,19 +109,21 @@ def _letters() -> frozenset[int]:
     return frozenset(get_font(findfont(FontProperties())).get_charmap())
 
 
-def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
+def draw_legend(figure: Figure, axes: Sequence[Axes]) -> None:
     """Draw one legend below all axes; a label that several have is there once."""
     found: dict[str, Artist] = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         for handle, label in zip(handles, labels, strict=True):
             found.setdefault(label, handle)
+    # Rows of a file name what is drawn: one of 100,000 letters took 8 s to lay out.
+    names = [legible(label) for label in found]
     if found:
         figure.legend(
             list(found.values()),
-            list(found),
+            names,
             loc="outside lower center",
-            ncols=legend_columns(list(found)),
+            ncols=legend_columns(names),
             frameon=False,
             fontsize=TEXT,
         )

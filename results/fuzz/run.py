@@ -72,12 +72,13 @@ def _add(row: Row, first: Outcome, outcome: Outcome) -> None:
     codes[str(outcome.code)] = codes.get(str(outcome.code), 0) + 1
 
 
-def campaign(output: Path, count: int) -> None:
-    """Run the chunks that are missing."""
+def campaign(output: Path, count: int, part: tuple[int, int] = (0, 1)) -> None:
+    """Run the chunks that are missing: every so many from one on, where several run them."""
     path, head = output / CHUNKS, {"commit": commit(), "seed": SEED}
     done = {row["start"] for row in _chunks(output) if row["seed"] == SEED}
     warm()
-    for start in range(0, count, CHUNK):
+    first, step = part
+    for start in range(first * CHUNK, count, step * CHUNK):
         if start in done:
             continue
         load = round(os.getloadavg()[0], 1)
@@ -232,6 +233,7 @@ def main() -> int:
     """Do what the command line says."""
     parser = command_line(Path(__file__).parent)
     parser.add_argument("--count", type=int, default=COUNT, help="of inputs, with those done")
+    parser.add_argument("--part", default="1/1", help="1/2 and 2/2: two at a time, half each")
     parser.add_argument("--causes", action="store_true", help="run causes of old alone")
     parser.add_argument("--sources", type=Path, help="checkout of the program to run causes with")
     parser.add_argument("--again", action="store_true", help="run what was wrong once more")
@@ -254,7 +256,8 @@ def main() -> int:
     elif given.again:
         again(output)
     elif not given.page:
-        campaign(output, given.count)
+        part, parts = map(int, given.part.split("/"))
+        campaign(output, given.count, (part - 1, parts))
     if given.page or given.again:
         replace_tables(output / "README.md", page(output))
     return 0

@@ -87,7 +87,17 @@ def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
     """List the trials that no other is better than, or the ``top`` best in the first objective.
 
     By objectives, feasible ones only, each machine once.
+
+    Raises
+    ------
+    InputError
+        A trial with more or fewer objectives than the study.
     """
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        has, asked = len(trial.values or ()), len(study.directions)
+        if has != asked:
+            said = f"has {has} objectives, but the study {asked}"
+            raise InputError(_DAMAGED.format(trial.number, said))
     found = study.best_trials if top is None else study.get_trials(deepcopy=False)
     once = {
         tuple(sorted(each.params.items())): each for each in reversed(found) if is_feasible(each)

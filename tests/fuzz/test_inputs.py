@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,18 @@ def _nest(folder: Path) -> Case:
     return case("report", "s.csv", "-o", "s.html")
 
 
+def _fewer(folder: Path) -> Case:
+    """Leave a trial out of whose objectives a search is to go on."""
+    (folder / "t.db").write_bytes(bases.study(False))
+    with closing(sqlite3.connect(folder / "t.db")) as database, database:
+        database.execute("DELETE FROM trial_values WHERE trial_id = 1 AND objective = 1")
+        changed = database.total_changes
+    assert changed, "the storage of a search has another form now"
+    (folder / "s.toml").write_bytes(toml_text(bases.SPACE))
+    words = ("tune", bases.MLP, "--space", "s.toml", "--trials", "3", "--workers", "0")
+    return case(*words, "-s", "stream", "--storage", "t.db")
+
+
 def _large(*words: str) -> Callable[[Path], Case]:
     """Say of a result that its scratchpad has 2 GiB, of which it uses a kilobyte."""
 
@@ -154,6 +168,7 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "commands in a scratchpad of gigabytes": (_large("emit", "r.json", "-o", "out"), 0),
     "execution in a scratchpad of gigabytes": (_large("run", "r.json"), 0),
     "energy that is not finite": (_leaking, 2),
+    "trial with fewer objectives than the study": (_fewer, 2),
     "buffer whose name is a formula": (_buffers, 0),
 }
 """What the fuzzer found once, and the exit status that it is to have."""

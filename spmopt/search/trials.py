@@ -91,13 +91,15 @@ def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
     Raises
     ------
     InputError
-        A trial with more or fewer objectives than the study.
+        A trial with more or fewer objectives than the study, or one that is no number.
     """
     for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         has, asked = len(trial.values or ()), len(study.directions)
         if has != asked:
             said = f"has {has} objectives, but the study {asked}"
             raise InputError(_DAMAGED.format(trial.number, said))
+        if not all(isinstance(each, int | float) for each in trial.values):
+            raise InputError(_DAMAGED.format(trial.number, "an objective is no number"))
     found = study.best_trials if top is None else study.get_trials(deepcopy=False)
     once = {
         tuple(sorted(each.params.items())): each for each in reversed(found) if is_feasible(each)

@@ -83,6 +83,11 @@ def tally(trials: Iterable[TrialRecord]) -> dict[str, int]:
     return dict.fromkeys(STATES, 0) | Counter(trial.state for trial in trials)
 
 
+def _plain(value: object) -> object:
+    """Return a whole number of a journal as the float that it stands for."""
+    return float(value) if isinstance(value, int) and abs(value) < 2**63 else value
+
+
 def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
     """List the trials that no other is better than, or the ``top`` best in the first objective.
 
@@ -98,7 +103,8 @@ def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
         if has != asked:
             said = f"has {has} objectives, but the study {asked}"
             raise InputError(_DAMAGED.format(trial.number, said))
-        if not all(isinstance(each, int | float) for each in trial.values):
+        # Optuna stores floats; of other numbers it makes no array.
+        if not all(isinstance(each, float) for each in map(_plain, trial.values or ())):
             raise InputError(_DAMAGED.format(trial.number, "an objective is no number"))
     found = study.best_trials if top is None else study.get_trials(deepcopy=False)
     once = {

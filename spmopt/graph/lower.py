@@ -357,7 +357,7 @@ def _operands(used: Used, shapes: tuple[Shapes, Shapes]) -> dict[str, tuple[int,
 
 def _require_view(node: Node, operand: Value, view: Value) -> None:
     """Check that a view has the elements of its operand: graphs are read from files, too."""
-    if operand is view:
+    if node.inputs[0] == node.outputs[0]:
         raise InputError(f"node {node.name}: a {node.operator} cannot be updated in place")
     if (operand.elements, operand.size_bytes) != (view.elements, view.size_bytes):
         raise InputError(

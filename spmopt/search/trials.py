@@ -105,7 +105,7 @@ def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
             raise InputError(_DAMAGED.format(trial.number, said))
         # Optuna stores floats; of other numbers it makes no array.
         if not all(isinstance(each, float) for each in map(_plain, trial.values or ())):
-            raise InputError(_DAMAGED.format(trial.number, "an objective is no number"))
+            raise InputError(_DAMAGED.format(trial.number, "an objective is no number of 64 bits"))
     found = study.best_trials if top is None else study.get_trials(deepcopy=False)
     once = {
         tuple(sorted(each.params.items())): each for each in reversed(found) if is_feasible(each)

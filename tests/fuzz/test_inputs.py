@@ -169,6 +169,7 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "execution in a scratchpad of gigabytes": (_large("run", "r.json"), 0),
     "energy that is not finite": (_leaking, 2),
     "trial with fewer objectives than the study": (_fewer, 2),
+    "objective beyond 64 bits": (_odd('"values":[7.228e-06', f'"values":[{10**80}'), 2),
     "buffer whose name is a formula": (_buffers, 0),
 }
 """What the fuzzer found once, and the exit status that it is to have."""

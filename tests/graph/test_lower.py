@@ -323,6 +323,12 @@ def test_views_of_a_graph_that_is_read_are_checked(node: Node, said: str) -> Non
         Value(name="y", shape=(4,)),
     )
     relu = Node(name="relu", operator="Relu", inputs=(0,), outputs=(0,))
+    alike = Graph(  # a value may stand in several places
+        name="alike",
+        values=(values[2],) * 2,
+        nodes=(Node(name="r", operator="Reshape", inputs=(0,), outputs=(1,)), relu),
+    )
+    assert len(lower(alike, MACHINE).operations) == 1
     with pytest.raises(InputError, match=f"node {node.name}: .*{said}"):
         lower(Graph(name="views", values=values, nodes=(relu, node)), MACHINE)
 

@@ -332,6 +332,7 @@ def read_search(
         No such storage or study.
     """
     from spmopt.search.findings import findings_of
+    from spmopt.search.soundness import require_sound
     from spmopt.search.storage import open_known, sound
     from spmopt.search.study import known, schedules_of
 
@@ -339,6 +340,7 @@ def read_search(
         raise InputError(f"top {top}: must be at least 1")
     with sound(str(storage)):
         kept, setup = known(open_known(str(storage)), study)
+        require_sound(kept, setup)
         return HardwareSearch(
             kept, setup, schedules_of(kept), findings_of(kept, setup, top), str(storage)
         )

@@ -124,10 +124,10 @@ def tune(
     from spmopt.search.findings import findings_of
     from spmopt.search.samplers import require_sampler
     from spmopt.search.setup import Setup
+    from spmopt.search.soundness import require_sound
     from spmopt.search.space import read_space
     from spmopt.search.storage import in_memory, open_storage, sound, storage_errors
-    from spmopt.search.study import Schedules, begin, folder_for, require_points
-    from spmopt.search.trials import trial_records
+    from spmopt.search.study import Schedules, begin, folder_for
     from spmopt.search.tune import Effort
     from spmopt.search.tune import tune as run
 
@@ -174,8 +174,7 @@ def tune(
     where = None if storage is None else str(storage)
     with sound(where):
         begun = begin(kept, name, setup, folder)
-        require_points(begun, setup.space)
-        trial_records(begun)  # what is odd in them is said before the search, not in it
+        require_sound(begun, setup)
     for caution in cautions(setup):
         callbacks.warn(caution)
     schedules, left = Schedules(folder), ""

@@ -29,8 +29,6 @@ _OF_NETWORKS = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", 
 def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
     """Find the front of a study, or the ``top`` best, with all but shadow prices."""
     trials = trial_records(study)
-    for trial in trials:
-        _require_whole(trial, setup)
     by_number = {trial.number: trial for trial in trials}
     members = tuple(by_number[trial.number] for trial in front(study, top))
     return Findings(
@@ -44,20 +42,6 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
         ties=possible_ties(setup, trials, members) if top is None else {},
         importances=importances(study, setup) if members else {},
     )
-
-
-def _require_whole(trial: TrialRecord, setup: Setup) -> None:
-    """Refuse a trial that was solved and lacks what its search has noted of it."""
-    fields_of_space = {axis.key for axis in setup.space.axes}
-    networks = {*(trial.networks or {})}
-    wanted: Mapping[str, tuple[Iterable[str], set[str]]] = {
-        "figures": (setup.names, {*(trial.figures or {})}),
-        "fields of its space": (fields_of_space, {*trial.parameters}),
-        "networks": ((network.label for network in setup.networks), networks),
-    }
-    for name, (every, there) in wanted.items():
-        if trial.values is not None and not {*every} <= there:
-            raise InputError(f"--storage: trial {trial.number}: lacks {name}; it is damaged")
 
 
 def with_shadow_prices(

@@ -97,24 +97,6 @@ def _record_of(study: Study) -> dict[str, Any]:
     return {**known, "networks": networks}
 
 
-def require_points(study: Study, space: Space) -> None:
-    """Check that trials that have ended are points of the space.
-
-    Raises
-    ------
-    InputError
-        One has other fields.
-    """
-    keys = {axis.key for axis in space.axes}
-    ended = (TrialState.COMPLETE, TrialState.PRUNED)
-    for trial in study.get_trials(deepcopy=False, states=ended):
-        if trial.params.keys() != keys:
-            raise InputError(
-                f"study {study.study_name}: trial {trial.number} has other fields than its space; "
-                "give another --study, or a copy of the storage from before"
-            )
-
-
 def counts(trial: FrozenTrial) -> bool:
     """Return whether a trial is one of those asked for: not put back, nor waiting."""
     if trial.state is TrialState.FAIL:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from math import isfinite
 from typing import Any
 
-from msgspec import ValidationError, convert
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -17,14 +15,12 @@ from spmopt.io.files import StoredResult
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import result_of
 from spmopt.search.figures import Spent, figure_text
-from spmopt.search.records import STATES, STORED, TrialRecord
+from spmopt.search.records import STATES, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.storage import is_lost, whereabouts
 from spmopt.search.study import AS_BEFORE, ERROR, NOTED, PROOF, Schedules, is_feasible, values_of
 from spmopt.sweeps.cases import Network
 from spmopt.verifier import require_legal
-
-_DAMAGED = "--storage: trial {}: {}; it is damaged"
 
 
 def trial_records(study: Study) -> list[TrialRecord]:
@@ -34,18 +30,8 @@ def trial_records(study: Study) -> list[TrialRecord]:
 
 
 def record_of(trial: FrozenTrial) -> TrialRecord:
-    """Read a trial; raises :class:`InputError` where its storage says what cannot be."""
+    """Read a trial."""
     state = _state_of(trial)
-    for name, kind in STORED.items():
-        if trial.user_attrs.get(name) is not None:
-            _require_kind(trial, name, kind)
-            _require_numbers(trial, name, trial.user_attrs[name])
-    _require_numbers(trial, "fields", trial.params)
-    _require_numbers(trial, "constraints", trial.constraints)
-    values = list(trial.values or ())
-    _require_numbers(trial, "objectives", values)
-    if not all(isinstance(each, int | float) for each in values):
-        raise InputError(_DAMAGED.format(trial.number, "objectives: must be numbers"))
     return TrialRecord(
         number=trial.number,
         state=state,
@@ -58,54 +44,16 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
     )
 
 
-def _require_kind(trial: FrozenTrial, name: str, kind: Any) -> None:
-    try:
-        convert(trial.user_attrs[name], kind)
-    except ValidationError as error:
-        raise InputError(_DAMAGED.format(trial.number, f"{name}: {error}")) from None
-
-
-def _require_numbers(trial: FrozenTrial, name: str, value: object) -> None:
-    """Refuse what is no finite number: the program has no such figures."""
-    match value:
-        case Mapping():
-            for each in value.values():
-                _require_numbers(trial, name, each)
-        case list() | tuple():
-            for each in value:
-                _require_numbers(trial, name, each)
-        case float() if not isfinite(value):
-            raise InputError(_DAMAGED.format(trial.number, f"{name}: {value} is no number"))
-
-
 def tally(trials: Iterable[TrialRecord]) -> dict[str, int]:
     """Count what trials came to."""
     return dict.fromkeys(STATES, 0) | Counter(trial.state for trial in trials)
-
-
-def _plain(value: object) -> object:
-    """Return a whole number of a journal as the float that it stands for."""
-    return float(value) if isinstance(value, int) and abs(value) < 2**63 else value
 
 
 def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
     """List the trials that no other is better than, or the ``top`` best in the first objective.
 
     By objectives, feasible ones only, each machine once.
-
-    Raises
-    ------
-    InputError
-        A trial with more or fewer objectives than the study, or one that is no number.
     """
-    for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
-        has, asked = len(trial.values or ()), len(study.directions)
-        if has != asked:
-            said = f"has {has} objectives, but the study {asked}"
-            raise InputError(_DAMAGED.format(trial.number, said))
-        # Optuna stores floats; of other numbers it makes no array.
-        if not all(isinstance(each, float) for each in map(_plain, trial.values or ())):
-            raise InputError(_DAMAGED.format(trial.number, "an objective is no number of 64 bits"))
     found = study.best_trials if top is None else study.get_trials(deepcopy=False)
     once = {
         tuple(sorted(each.params.items())): each for each in reversed(found) if is_feasible(each)
@@ -237,7 +185,7 @@ def _state_of(trial: FrozenTrial) -> str:
         case TrialState.COMPLETE:
             return "as_before" if AS_BEFORE in trial.user_attrs else "solved"
         case TrialState.PRUNED:
-            proof = trial.user_attrs.get(PROOF, {})
+            proof = trial.user_attrs.get(PROOF) or {}
             return "impossible" if "impossible" in proof else "excluded"
         case TrialState.FAIL:
             # One that was put back has none, and its point was asked for again.

@@ -108,3 +108,29 @@ def test_a_kill_between_a_table_and_its_index_leaves_one_study(run: Run, tmp_pat
     with closing(sqlite3.connect(tmp_path / "k.db")) as database:
         assert database.execute("SELECT count(*) FROM studies").fetchone() == (1,)
     assert run("tune show --storage k.db").code == Code.OK
+
+
+_PROOF = "INSERT INTO trial_user_attributes (trial_id, key, value_json) VALUES (2, 'proof', '3')"
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    {
+        "UPDATE trials SET number = 7 WHERE number = 1": "is numbered 7",
+        "UPDATE trial_params SET param_value = 1e18 WHERE trial_id = 2": "is no value of its space",
+        "DELETE FROM trial_params WHERE param_id = 3": "has other fields than its space",
+        "DELETE FROM trial_values WHERE trial_id = 2 AND objective = 1": "has 1 objectives",
+        _PROOF: "proof: Expected `object`, got `int`",
+        "UPDATE trial_user_attributes SET key = 'x' WHERE key = 'figures'": "lacks figures",
+    }.items(),
+)
+def test_a_trial_that_cannot_be_is_refused_before_anything_is_searched(
+    run: Run, tmp_path: Path, change: str, what: str
+) -> None:
+    run(f"{TUNE} --storage a.db")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        assert database.execute(change).rowcount > 0
+    line = said(run, "a.db")
+    assert line.startswith("error: --storage: trial ")
+    assert what in line
+    assert line.endswith("; it is damaged\n")

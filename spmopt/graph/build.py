@@ -111,6 +111,13 @@ class GraphBuilder:
         name = unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
         return self._results(name, operator, inputs, results, attributes)
 
+    def add_like(
+        self, node: Node, inputs: Sequence[int], results: Sequence[tuple[Shape, str]], *, name: str
+    ) -> tuple[int, ...]:
+        """Add a node with the operator and the attributes of another, its results stated."""
+        name = unused(name, self.node_names)
+        return self._results(name, node.operator, inputs, results, node.attributes)
+
     def assume_pointwise(
         self,
         inputs: Sequence[int],
@@ -168,12 +175,13 @@ class GraphBuilder:
         attributes: Mapping[str, Attribute],
     ) -> tuple[int, ...]:
         """Add a node and its results."""
-        outputs = [
+        values = [
             self.add_value(Value(name=f"{name}:{k}" if k else name, shape=shape, element_type=kind))
             for k, (shape, kind) in enumerate(results)
         ]
+        outputs = tuple(values)
         self.add_node(name, operator, inputs, outputs, attributes)
-        return tuple(outputs)
+        return outputs
 
     def _source(self, name: str, shape: Shape, element_type: str | None, kind: TensorKind) -> int:
         of = self.element_type if element_type is None else element_type

@@ -19,7 +19,9 @@ Likeness = tuple[
 results have names."""
 
 
-def likeness(node: onnx.NodeProto, inputs: Sequence[Fact | None]) -> Likeness | None:
+def likeness(
+    node: onnx.NodeProto, inputs: Sequence[Fact | None], results: Sequence[str]
+) -> Likeness | None:
     """Return what the results of a node follow from; None where it is more than shapes and types.
 
     That is where contents of an operand are known, and where there is no operand.
@@ -34,6 +36,6 @@ def likeness(node: onnx.NodeProto, inputs: Sequence[Fact | None]) -> Likeness | 
             return None
     if not operands:
         return None
-    attributes = [each.SerializeToString(deterministic=True) for each in node.attribute]
-    named = tuple(map(bool, node.output))
+    attributes = [each.SerializeToString(deterministic=True) for each in node.attribute[:]]
+    named = tuple(map(bool, results))
     return node.op_type, node.domain, tuple(attributes), tuple(operands), named

@@ -31,15 +31,15 @@ class Constants:
         self._reads = Counter[str]()
         read: set[str] = set()
         dead = {name for name, fact in facts.items() if not fact.live}
-        for node in network.nodes:
-            if dead.isdisjoint(node.output) and dead.isdisjoint(node.input):
+        for node, names in zip(network.nodes, network.names, strict=True):
+            if dead.isdisjoint(names.outputs) and dead.isdisjoint(names.inputs):
                 continue
             live = False
-            for name in filter(None, node.output):
+            for name in filter(None, names.outputs):
                 live = live or facts[name].live
                 if not live:
                     self._producer[name] = node
-            known = [name for name in node.input if name and not facts[name].live]
+            known = [name for name in names.inputs if name and not facts[name].live]
             if known:
                 self._reads.update(known)
                 read.update(known if live else ())

@@ -24,7 +24,14 @@ from spmopt.frontends.onnx_import.infer import inferred, open_shape
 from spmopt.frontends.onnx_import.modelfile import NODES
 from spmopt.frontends.onnx_import.network import Declared, ModelParts
 from spmopt.frontends.onnx_import.rewriting import rewritten
-from spmopt.frontends.onnx_import.topology import describe, first_result, ordered_nodes, subgraphs
+from spmopt.frontends.onnx_import.topology import (
+    Names,
+    describe,
+    first_result,
+    names_of,
+    ordered_nodes,
+    subgraphs,
+)
 
 Facts = dict[str, Fact]
 
@@ -85,19 +92,28 @@ def deduce(
         control=control,
         written=written,
     )
-    names: dict[str, str] = {}
-    step.walk(network.nodes, names)
-    outputs = tuple(names.get(name, name) for name in network.outputs)
+    called: dict[str, str] = {}
+    step.walk(network.nodes, called, known=network.names)
+    outputs = tuple(called.get(name, name) for name in network.outputs)
     for written_name, name in zip(network.outputs, outputs, strict=True):
         if name in step.sequences:
             raise InputError(
                 f"output {written_name} is a sequence of tensors; export its tensors as outputs"
             )
-    nodes = step.nodes
     if step.replaced:
-        made = {name for node in nodes for name in node.output}
-        nodes = ordered_nodes(nodes, step.facts.keys() - made, outputs)
-    parts = replace(network, nodes=tuple(nodes), outputs=outputs, alike=step.alike)
+        read = [names.inputs for names in step.names]
+        made = [names.outputs for names in step.names]
+        given = step.facts.keys() - {name for results in made for name in results}
+        places = ordered_nodes(step.nodes, read, made, given, outputs)
+        step.nodes = [step.nodes[place] for place in places]
+        step.names = [step.names[place] for place in places]
+    parts = replace(
+        network,
+        nodes=tuple(step.nodes),
+        outputs=outputs,
+        names=tuple(step.names),
+        alike=step.alike,
+    )
     return parts, step.facts
 
 
@@ -105,8 +121,9 @@ def deduce(
 class Deduction:
     """A walk over nodes in the order in which they run.
 
-    ``made``: nodes by their first results. ``alike``: as of :class:`ModelParts`. ``sequences``:
-    tensors of each sequence by name; it has no place in memory, and is known for what it holds.
+    ``made``: nodes by their first results. ``names``, ``alike``: as of :class:`ModelParts`.
+    ``sequences``: tensors of each sequence by name; it has no place in memory, and is known for
+    what it holds.
     """
 
     opsets: Mapping[str, int]
@@ -116,6 +133,7 @@ class Deduction:
     control: Mapping[str, Control]
     written: Written | None = None
     nodes: list[onnx.NodeProto] = field(default_factory=list)
+    names: list[Names] = field(default_factory=list)
     made: dict[str, onnx.NodeProto] = field(default_factory=dict)
     sequences: dict[str, tuple[str, ...]] = field(default_factory=dict)
     replaced: bool = False
@@ -123,7 +141,11 @@ class Deduction:
     _known: dict[Likeness, _Alike] = field(default_factory=dict)
 
     def walk(
-        self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], prefix: str = ""
+        self,
+        nodes: Iterable[onnx.NodeProto],
+        names: dict[str, str],
+        prefix: str = "",
+        known: Sequence[Names] | None = None,
     ) -> None:
         """Work out the facts of nodes.
 
@@ -136,8 +158,10 @@ class Deduction:
             define are added.
         prefix
             Of the names that these nodes define: they are in a subgraph.
+        known
+            What each of the nodes reads and writes, if that was looked up before.
         """
-        for node in nodes:
+        for place, node in enumerate(nodes):
             expand = None if node.domain else self.control.get(node.op_type)
             if expand is not None or (node.attribute and subgraphs(node)):
                 self.replaced = True
@@ -154,30 +178,36 @@ class Deduction:
                 continue
             parts = rewritten(own, self.facts, self.declared)
             self.replaced |= parts is not None
+            if parts is None and own is node and known is not None:
+                self._take(node, known[place])
+                continue
             for part in (own,) if parts is None else parts:
-                self._take(part)
+                self._take(part, names_of(part))
 
     def fact(self, name: str, node: onnx.NodeProto) -> Fact:
         """Return what is known of a name that ``node`` reads."""
         if name in self.sequences:
             raise InputError(f"{describe(node)}: reads {name}, a sequence of tensors, as a tensor")
-        if name not in self.facts:
+        found = self.facts.get(name)
+        if found is None:
             raise open_shape(node, name)
-        return self.facts[name]
+        return found
 
-    def _take(self, node: onnx.NodeProto) -> None:
-        inputs = [self.fact(name, node) if name else None for name in node.input]
+    def _take(self, node: onnx.NodeProto, names: Names) -> None:
+        inputs = [self.fact(name, node) if name else None for name in names.inputs]
         if self.written is not None:
             inputs = _rescaled(node, inputs, self.written)
-        first, like = first_result(node), likeness(node, inputs)
+        first, like = names.first_result, likeness(node, inputs, names.outputs)
         known = None if like is None else self._known.get(like)
         if known is None:
-            known = self._new_results(node, inputs, like)
+            known = self._new_results(node, inputs, like, names.outputs)
         else:
-            self.facts.update(zip(filter(None, node.output), known.results, strict=True))
+            for name, fact in zip(filter(None, names.outputs), known.results, strict=True):
+                self.facts[name] = fact
         if known is not None:
             self.alike[first] = known.kind
         self.nodes.append(node)
+        self.names.append(names)
         self.made[first] = node
         if len(self.nodes) > NODES:
             raise InputError(
@@ -186,21 +216,24 @@ class Deduction:
             )
 
     def _new_results(
-        self, node: onnx.NodeProto, inputs: Sequence[Fact | None], like: Likeness | None
+        self,
+        node: onnx.NodeProto,
+        inputs: Sequence[Fact | None],
+        like: Likeness | None,
+        results: Sequence[str],
     ) -> _Alike | None:
         """Work out the results of a node; keep them for those like it, if they hold there."""
         noted = self.doubts.counts.total()
         facts, alone = _results(node, inputs, self.opsets, self.declared, self.doubts)
-        names = [name for name in node.output if name]
         # Some nodes are completed on the way, and each that is noted counts.
-        same = like == likeness(node, inputs) and noted == self.doubts.counts.total()
+        same = like == likeness(node, inputs, results) and noted == self.doubts.counts.total()
         self.facts |= facts
-        if like is None or not same or alone or [*facts] != names:
+        if like is None or not same or alone or [*facts] != [*filter(None, results)]:
             return None
-        results = tuple(facts.values())
-        if any(fact.data is not None for fact in results):
+        found = tuple(facts.values())
+        if any(fact.data is not None for fact in found):
             return None
-        return self._known.setdefault(like, _Alike(len(self._known), results))
+        return self._known.setdefault(like, _Alike(len(self._known), found))
 
 
 def _renamed(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.NodeProto:

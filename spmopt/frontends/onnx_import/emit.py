@@ -9,7 +9,7 @@ from functools import partial
 import onnx
 
 from spmopt.core.errors import InputError
-from spmopt.core.graph import Attribute, Graph
+from spmopt.core.graph import Attribute, Graph, Node
 from spmopt.core.instance import TensorKind
 from spmopt.frontends.onnx_import.backward import Step, gradient_steps
 from spmopt.frontends.onnx_import.by_rule import (
@@ -28,7 +28,7 @@ from spmopt.frontends.onnx_import.rules import (
     resampling,
     settle,
 )
-from spmopt.frontends.onnx_import.topology import describe, first_result
+from spmopt.frontends.onnx_import.topology import Names, describe, first_result, names_of
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.composites import Call, Composite, Operand
 from spmopt.graph.naming import unused
@@ -40,10 +40,9 @@ _Likeness = tuple[int, tuple[bool, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
-    """What nodes that are alike add: an operation on all their inputs."""
+    """What nodes that are alike add: an operation on all their inputs, as of the first of them."""
 
-    operator: str
-    attributes: Mapping[str, Attribute]
+    node: Node
     results: tuple[tuple[Shape, str], ...]
 
 
@@ -66,8 +65,8 @@ class Emitter:
         # Whatever is known of their shapes, they are the tensors that were updated.
         self._updated: set[str] = set()
         self._read = set(self.network.outputs)
-        for node in self.network.nodes:
-            self._read.update(node.input)
+        for names in self.network.names:
+            self._read.update(names.inputs)
         self._read.discard("")
 
     def graph(self) -> Graph:
@@ -83,25 +82,25 @@ class Emitter:
             if fact.live and fact.elements:
                 kind = fact.type_name
                 self._index[name] = self._builder.input(name, fact.shape, element_type=kind)
-        for node in self.network.nodes:
-            if self._computes(node):
-                self._emit(node)
+        for node, names in zip(self.network.nodes, self.network.names, strict=True):
+            if self._computes(names):
+                self._emit(node, names)
         outputs = [self._index[name] for name in self.network.outputs if name in self._index]
         if not outputs:
             raise InputError("no output depends on an input, so there is nothing to schedule")
         return self._builder.finish(outputs)
 
-    def _computes(self, node: onnx.NodeProto) -> bool:
-        """Whether the node works on data; constants are added where they are first read."""
-        result = self.facts[first_result(node)]
+    def _computes(self, names: Names) -> bool:
+        """Whether a node works on data; constants are added where they are first read."""
+        result = self.facts[names.first_result]
         return result.live and result.data is None and result.elements > 0
 
-    def _emit(self, node: onnx.NodeProto) -> None:
+    def _emit(self, node: onnx.NodeProto, names: Names) -> None:
         """Add a node; of nodes that are alike what is added is worked out once."""
-        results, names = list(node.output), list(node.input)
+        sources, results = names
         kind = self.network.alike.get(results[0]) if results else None
         like: _Likeness | None = None
-        if kind is not None and self._updated.isdisjoint(names):
+        if kind is not None and self._updated.isdisjoint(sources):
             like = kind, tuple([name in self._read for name in results])
         form = None if like is None else self._forms.get(like)
         if form is None:
@@ -109,12 +108,13 @@ class Emitter:
             return
         index = self._index
         inputs = [
-            index[name] if name in index else self._operand(name, node) for name in names if name
+            index[name] if name in index else self._operand(name, node) for name in sources if name
         ]
-        found = self._builder.add_stated(
-            form.operator, inputs, form.results, name=node.name or results[0], **form.attributes
+        found = self._builder.add_like(
+            form.node, inputs, form.results, name=node.name or results[0]
         )
-        self._index.update(zip(results, found, strict=False))
+        for name, place in zip(results, found, strict=False):
+            index[name] = place
 
     def _keep_form(self, node: onnx.NodeProto, like: _Likeness, spec: OperatorSpec) -> None:
         """Keep what was added for a node, if it is one operation whose operands are all inputs."""
@@ -124,8 +124,7 @@ class Emitter:
         added = self._builder.nodes[-1]
         values = [self._builder.values[index] for index in added.outputs]
         self._forms[like] = _Form(
-            operator=added.operator,
-            attributes=added.attributes,
+            node=added,
             results=tuple((value.shape, value.element_type) for value in values),
         )
 
@@ -308,7 +307,7 @@ class Emitter:
             if node is None:
                 self._index[name] = self._constants.add(self._builder, name)
             else:
-                self._emit(node)
+                self._emit(node, names_of(node))
         return self._index[name]
 
     def _repeated(self, inputs: list[int], axis: Attribute) -> list[int]:

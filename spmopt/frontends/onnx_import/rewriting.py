@@ -28,8 +28,8 @@ def rewritten(
     node: onnx.NodeProto, facts: Facts, declared: Mapping[str, Declared]
 ) -> list[onnx.NodeProto] | None:
     """Return what stands for a node, or None; constants that this needs are added to ``facts``."""
-    rule = _RULES.get(node.op_type if not node.domain else "")
-    return None if rule is None else rule(node, facts, declared)
+    rule = _RULES.get(node.op_type)
+    return None if rule is None or node.domain else rule(node, facts, declared)
 
 
 def _gemm(

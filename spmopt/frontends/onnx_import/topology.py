@@ -4,10 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
 import onnx
 
 from spmopt.core.errors import InputError
+
+
+class Names(NamedTuple):
+    """What a node reads and writes, empty where one is left out.
+
+    Each look at a node makes its texts anew; a walk over many nodes that asks twice keeps these.
+    """
+
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+
+    @property
+    def first_result(self) -> str:
+        """Name of the first result that has one."""
+        results = self.outputs
+        first = results[0] if results else ""  # nearly always
+        return first or next(filter(None, results), "")
+
+
+def names_of(node: onnx.NodeProto) -> Names:
+    """Return the names of a node."""
+    return Names(node.input[:], node.output[:])
 
 
 def describe(node: onnx.NodeProto) -> str:
@@ -47,14 +70,20 @@ def reads(node: onnx.NodeProto) -> list[str]:
 
 
 def ordered_nodes(
-    nodes: Sequence[onnx.NodeProto], given: Iterable[str], outputs: Iterable[str]
-) -> list[onnx.NodeProto]:
-    """Return nodes on which ``outputs`` depend, producers first, in file order where that is one.
+    nodes: Sequence[onnx.NodeProto],
+    read: Sequence[Sequence[str]],
+    written: Sequence[Sequence[str]],
+    given: Iterable[str],
+    outputs: Iterable[str],
+) -> list[int]:
+    """Return places of nodes that ``outputs`` need, producers first, in file order if that is one.
 
     Parameters
     ----------
     nodes
         All nodes, in file order.
+    read, written
+        Names of each of them, empty where one is left out; its subgraphs read too.
     given
         Names that exist without a node: inputs and initializers.
     outputs
@@ -65,33 +94,32 @@ def ordered_nodes(
     InputError
         A name written twice, a name that nothing writes, or a cycle.
     """
-    producer = _producers(nodes)
+    producer = _producers(nodes, written)
     available = set(given)
     needed: dict[int, list[int]] = {}
     waiting = _sources(outputs, producer, available, None)
     while waiting:
         index = waiting.pop()
         if index not in needed:
-            node = nodes[index]
-            needed[index] = _sources(reads(node), producer, available, node)
-            waiting += needed[index]
-    if all(max(sources, default=-1) < index for index, sources in needed.items()):
-        return [nodes[index] for index in sorted(needed)]
+            sources = _sources(filter(None, read[index]), producer, available, nodes[index])
+            needed[index] = sources
+            waiting += sources
+    if all(not sources or max(sources) < index for index, sources in needed.items()):
+        return sorted(needed)
     try:
-        order = list(TopologicalSorter(needed).static_order())
+        return list(TopologicalSorter(needed).static_order())
     except CycleError as error:
         ring = ", ".join(describe(nodes[index]) for index in error.args[1][1:4])
         raise InputError(f"the graph has a cycle through {ring}; export the model again") from None
-    return [nodes[index] for index in order]
 
 
-def _producers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
+def _producers(nodes: Sequence[onnx.NodeProto], written: Sequence[Sequence[str]]) -> dict[str, int]:
     producer: dict[str, int] = {}
-    for index, node in enumerate(nodes):
-        for name in node.output:
+    for index, results in enumerate(written):
+        for name in results:
             if name and producer.setdefault(name, index) != index:
                 raise InputError(
-                    f"{describe(node)}: writes {name}, which another node writes too; "
+                    f"{describe(nodes[index])}: writes {name}, which another node writes too; "
                     "the file is damaged, export the model again"
                 )
     return producer

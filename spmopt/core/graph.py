@@ -32,7 +32,7 @@ class Value:
     keep: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.shape, default=1) < 1:
+        if self.shape and min(self.shape) < 1:
             raise InputError(f"tensor {self.name}: shape {self.shape} has a dimension under 1")
         element_type(self.element_type)
 

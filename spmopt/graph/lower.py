@@ -214,11 +214,14 @@ class Lowering:
 
     def _likeness(self, at: int, tensors: tuple[int, ...]) -> tuple[object, ...]:
         """Return what modes depend on but shapes and sizes; ``tensors`` are the operands."""
-        node, weights = self.nodes[at], self._weights
-        places = tuple(map(tensors.index, tensors)) if len(tensors) <= _FEW else tensors
-        barred = tuple([t in self.bypassing for t in tensors]) if self.bypassing else ()
+        node, bypassing, weights = self.nodes[at], self.bypassing, self._weights
+        places = tensors
+        if len(tensors) <= _FEW:  # most often all different, which needs no list of places
+            several = len(set(tensors)) != len(tensors)
+            places = tuple(map(tensors.index, tensors)) if several else ()
+        barred = tuple([t in bypassing for t in tensors]) if bypassing else ()
         kept = tuple([t in weights for t in tensors]) if weights else ()
-        attributes = tuple(node.attributes.items())
+        attributes = tuple(node.attributes.items()) if node.attributes else ()
         return node.operator, attributes, self._product_types[at], places, barred, kept
 
     def _new_mode(

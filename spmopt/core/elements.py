@@ -57,9 +57,10 @@ def element_type(name: str) -> ElementType:
     InputError
         There is none of that name.
     """
-    if name not in ELEMENT_TYPES:
+    found = ELEMENT_TYPES.get(name)
+    if found is None:
         raise unknown("element type", name, ELEMENT_TYPES)
-    return ELEMENT_TYPES[name]
+    return found
 
 
 def sum_type(name: str) -> str:

@@ -32,7 +32,7 @@ class Value:
     keep: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.shape, default=1) < 1:
+        if self.shape and min(self.shape) < 1:
             raise InputError(f"tensor {self.name}: shape {self.shape} has a dimension under 1")
         element_type(self.element_type)
 
@@ -84,20 +84,19 @@ class Graph:
     nodes: tuple[Node, ...]
 
     def __post_init__(self) -> None:
-        written = {v for node in self.nodes for v in node.outputs if v not in node.inputs}
-        seen: set[int] = set()
+        missing = {v for node in self.nodes for v in node.outputs if v not in node.inputs}
         count = len(self.values)
         for node in self.nodes:
             for value in (*node.inputs, *node.outputs):
                 if not 0 <= value < count:
                     raise InputError(f"node {node.name}: no such value ({value})")
             for value in node.inputs:
-                if value in written and value not in seen:
+                if value in missing:
                     raise InputError(
                         f"node {node.name}: reads {self.values[value].name} before it is "
                         "computed; the graph has a cycle or its nodes are out of order"
                     )
-            seen.update(node.outputs)
+            missing.difference_update(node.outputs)
 
     def to_networkx(self) -> DiGraph:
         """Return the graph as one of networkx, for its algorithms.

@@ -84,13 +84,17 @@ class Instance:
         count = len(exists)
         for index, operation in enumerate(self.operations):
             reads, writes = operation.reads, operation.writes
-            if not (_inside(reads, count) and _inside(writes, count)):
-                raise InputError(f"operation {operation.name}: no such tensor (there are {count})")
-            if not _inside(operation.predecessors, index):
-                raise InputError(
-                    f"operation {operation.name}: a predecessor is not an earlier operation; "
-                    "list operations in an order that respects predecessors"
-                )
+            for tensor in (*reads, *writes):
+                if not 0 <= tensor < count:
+                    raise InputError(
+                        f"operation {operation.name}: no such tensor (there are {count})"
+                    )
+            for before in operation.predecessors:
+                if not 0 <= before < index:
+                    raise InputError(
+                        f"operation {operation.name}: a predecessor is not an earlier operation; "
+                        "list operations in an order that respects predecessors"
+                    )
             for tensor in reads:
                 if not exists[tensor]:
                     raise InputError(
@@ -172,10 +176,6 @@ class Instance:
     def tensor_names(self) -> Sequence[str]:
         """Names, in order."""
         return [tensor.name for tensor in self.tensors]
-
-
-def _inside(indices: Sequence[int], count: int) -> bool:
-    return not indices or (min(indices) >= 0 and max(indices) < count)
 
 
 def _require_small_totals(instance: Instance) -> None:

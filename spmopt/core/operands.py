@@ -93,7 +93,7 @@ class OperandTable:
                     tensor.append(each)
                     kind.append(WRITE)
             first.append(len(tensor))
-        several = _ints(len(operation.modes) for operation in operations)
+        several = [len(operation.modes) for operation in operations]
         modes = [mode for operation in operations for mode in operation.modes]
         distinct = {id(mode): mode for mode in modes}
         row = {key: place for place, key in enumerate(distinct)}
@@ -102,7 +102,7 @@ class OperandTable:
             tensor=_ints(tensor),
             kind=_ints(kind),
             first_mode=np.concatenate(([0], np.cumsum(several))),
-            mode=_ints(row[id(mode)] for mode in modes),
+            mode=_ints([row[id(mode)] for mode in modes]),
             modes=ModeTable.of([*distinct.values()]),
         )
 
@@ -128,6 +128,8 @@ class OperandTable:
         used = self.tensor[ranges(np.repeat(self.first[:-1], several), counts)]
         passes = self.modes.passes[ranges(self.modes.first[self.mode], counts)]
         crossing = map(mul, map(sizes.__getitem__, used.tolist()), passes.tolist())
+        if self.mode.size == several.size:  # one each, so that no mode has more than another
+            return sum(crossing)
         paid = list(accumulate(crossing, initial=0))
         ends = np.concatenate(([0], np.cumsum(counts))).tolist()
         moved = [paid[end] - paid[begin] for begin, end in pairwise(ends)]

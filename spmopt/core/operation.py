@@ -84,12 +84,14 @@ class Operation:
         return self.reads + tuple([t for t in self.writes if t not in self.reads])
 
     def __post_init__(self) -> None:
-        for what, ids in (("reads", self.reads), ("writes", self.writes)):
-            if len(ids) > 1 and len(set(ids)) != len(ids):
-                raise InputError(f"operation {self.name}: {what} a tensor twice; name it once")
+        reads, writes = self.reads, self.writes
+        if len(reads) > 1 and len(set(reads)) != len(reads):
+            raise InputError(f"operation {self.name}: reads a tensor twice; name it once")
+        if len(writes) > 1 and len(set(writes)) != len(writes):
+            raise InputError(f"operation {self.name}: writes a tensor twice; name it once")
         if not self.modes:
             raise InputError(f"operation {self.name}: has no mode")
-        operands = len({*self.reads, *self.writes})
+        operands = len({*reads, *writes})
         for mode in self.modes:
             if len(mode.operands) != operands:
                 raise InputError(f"operation {self.name}: a mode must list {operands} operands")

@@ -112,17 +112,23 @@ def hazards(
         How many there are.
     """
     last_write = [-1] * tensors
-    readers: list[list[int]] = [[] for _ in range(tensors)]
+    readers: list[list[int] | None] = [None] * tensors  # since the last write
     found = []
     for index, (reads, writes) in enumerate(accesses):
-        before = {last_write[tensor] for tensor in (*reads, *writes)}
+        before: set[int] = set()
         for tensor in writes:
-            before.update(readers[tensor])
+            before.add(last_write[tensor])
+            before.update(readers[tensor] or ())
         for tensor in reads:
-            readers[tensor].append(index)
+            before.add(last_write[tensor])
+            known = readers[tensor]
+            if known is None:
+                readers[tensor] = [index]
+            else:
+                known.append(index)
         for tensor in writes:
             last_write[tensor] = index
-            readers[tensor] = []
+            readers[tensor] = None
         before.discard(-1)
         found.append(before)
     return found

@@ -99,8 +99,8 @@ class _Folding(GraphBuilder):
                     continue
             left.append(node)
         self.nodes = left
-        read = {v for node in left for v in node.inputs}
         of_constants = [node for node in left if constant.issuperset(node.outputs)]
+        read = {v for node in left for v in node.inputs} if of_constants else set()
         for node in reversed(of_constants):  # views that nothing reads any more
             if read.isdisjoint(node.outputs):
                 self.nodes.remove(node)
@@ -108,6 +108,8 @@ class _Folding(GraphBuilder):
 
     def _fold_normalizations(self) -> None:
         """Give products the results of the normalizations that they feed."""
+        if all(node.operator != _NORMALIZATION for node in self.nodes):
+            return
         uses = Counter(v for node in self.nodes for v in node.inputs)
         written = {v: node for node in self.nodes for v in node.outputs}
         products: dict[int, Node] = {}
@@ -162,8 +164,10 @@ def _without_nothing(graph: Graph) -> Iterator[Node]:
         if node.operator in _NOTHING and not _is_kept(graph.values, node.outputs):
             same[node.outputs[0]] = same.get(node.inputs[0], node.inputs[0])
             continue
-        inputs = tuple(same.get(value, value) for value in node.inputs)
-        yield node if inputs == node.inputs else replace(node, inputs=inputs)
+        if same.keys().isdisjoint(node.inputs):
+            yield node
+        else:
+            yield replace(node, inputs=tuple(same.get(value, value) for value in node.inputs))
 
 
 def _is_kept(values: Sequence[Value], indices: Sequence[int]) -> bool:

@@ -18,7 +18,7 @@ from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
-from spmopt.graph.naming import Names, unused
+from spmopt.graph.naming import all_unused
 from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Gemm, OperatorSpec, Shape, Style
@@ -109,45 +109,40 @@ class Lowering:
         self.name = named(lowering)
         graph = prepared(graph, self.name)
         self.graph, self.machine = graph, machine
-        specs = [operators.lookup(node.operator) for node in graph.nodes]
-        self.tensors, self.tensor_of = _tensors(graph, specs)
+        rules = {name: operators.lookup(name) for name in _operators_of(graph)}
+        specs = [rules[node.operator] for node in graph.nodes]
+        self._forms, sizes = _forms(graph.values)
+        self.tensors, self.tensor_of = _tensors(graph, specs, sizes)
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
-        self.bypassing = frozenset(
-            t for t, tensor in enumerate(self.tensors) if tensor.kind in machine.bypass
-        )
-        self._weights = frozenset(
-            t for t, tensor in enumerate(self.tensors) if tensor.kind in _PARAMETERS
-        )
-        kept = [
-            (node, spec)
-            for node, spec in zip(graph.nodes, specs, strict=True)
-            if spec.style is not Style.VIEW
-        ]
-        self.nodes, self.specs = [node for node, _ in kept], [spec for _, spec in kept]
+        self.bypassing = _of_kinds(self.tensors, machine.bypass)
+        self._weights = _of_kinds(self.tensors, _PARAMETERS if self.name == "weights" else ())
+        view = Style.VIEW  # members are slow to look up
+        self.specs = [spec for spec in specs if spec.style is not view]
+        self.nodes = [node for node in graph.nodes if rules[node.operator].style is not view]
         of = self.tensor_of
         self.used = [
             Used(tuple([of[v] for v in node.inputs]), tuple([of[v] for v in node.outputs]))
             for node in self.nodes
         ]
         self._modes: dict[object, Mode] = {}
-        self._product_types = [self._product_type(node, spec) for node, spec in kept]
+        self._product_types = self._types_of_products()
 
     def instance(self) -> Instance:
         """Return the instance."""
-        names = Names()
+        names = all_unused([node.name for node in self.nodes])
         accesses = [(used.reads, used.writes) for used in self.used]
         before = hazards(accesses, len(self.tensors))
         operations = tuple(
             Operation(
-                name=unused(node.name, names),
+                name=name,
                 reads=reads,
                 writes=writes,
-                modes=(self.mode(at, used, self.shapes(node), self.sizes),),
+                modes=(self._whole_mode(at),),
                 predecessors=tuple(sorted(earlier)),
                 kind=self.kind(at),
             )
-            for at, (node, used, (reads, writes), earlier) in enumerate(
-                zip(self.nodes, self.used, accesses, before, strict=True)
+            for at, (name, (reads, writes), earlier) in enumerate(
+                zip(names, accesses, before, strict=True)
             )
         )
         return Instance(
@@ -170,12 +165,29 @@ class Lowering:
         """Return the shapes of inputs and outputs."""
         return self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
 
-    def _product_type(self, node: Node, spec: OperatorSpec) -> str | None:
-        """Return the element type of a matrix product where the machine tells types apart."""
-        if spec.gemm is None or not self.machine.types:
-            return None
-        gemm = spec.gemm(*self.shapes(node), node.attributes)
-        return product_type(gemm, [self.graph.values[v].element_type for v in node.inputs])
+    def _types_of_products(self) -> list[str | None]:
+        """Return the element type of each matrix product where the machine tells types apart."""
+        found: list[str | None] = [None] * len(self.nodes)
+        for at, (node, spec) in enumerate(zip(self.nodes, self.specs, strict=True)):
+            if spec.gemm is not None and self.machine.types:
+                gemm = spec.gemm(*self.shapes(node), node.attributes)
+                types = [self.graph.values[v].element_type for v in node.inputs]
+                found[at] = product_type(gemm, types)
+        return found
+
+    def _whole_mode(self, at: int) -> Mode:
+        """Return the :meth:`mode` of an operation that is not cut.
+
+        Of networks of many nodes most are alike: they are told by the forms of their operands, for
+        which no shapes and sizes need be put together.
+        """
+        node, used, forms = self.nodes[at], self.used[at], self._forms
+        of_operands = tuple([forms[v] for v in (*node.inputs, *node.outputs)])
+        key = (self._likeness(at, used.inputs + used.outputs), len(node.inputs), of_operands)
+        mode = self._modes.get(key)
+        if mode is None:
+            mode = self._modes[key] = self.mode(at, used, self.shapes(node), self.sizes)
+        return mode
 
     def mode(
         self,
@@ -191,19 +203,26 @@ class Lowering:
         Operations that are alike share theirs. ``worked``: shapes by which its work counts, where
         some of what it reads is another's as well.
         """
-        node, tensors = self.nodes[at], used.inputs + used.outputs
-        places = tuple(map(tensors.index, tensors)) if len(tensors) <= _FEW else tensors
+        tensors = used.inputs + used.outputs
         bytes_of = tuple([sizes[tensor] for tensor in tensors])
         worked = worked or shapes
-        of_type = self._product_types[at]
-        alike = (node.operator, tuple(node.attributes.items()), of_type)
-        barred = tuple([t in self.bypassing for t in tensors]) if self.bypassing else ()
-        weights = tuple([t in self._weights for t in tensors]) if self.name == "weights" else ()
-        key = (alike, shapes, worked, places, bytes_of, barred, weights)
+        key = (self._likeness(at, tensors), shapes, worked, bytes_of)
         mode = self._modes.get(key)
         if mode is None:
             mode = self._modes[key] = self._new_mode(at, used, shapes, sizes, worked)
         return mode
+
+    def _likeness(self, at: int, tensors: tuple[int, ...]) -> tuple[object, ...]:
+        """Return what modes depend on but shapes and sizes; ``tensors`` are the operands."""
+        node, bypassing, weights = self.nodes[at], self.bypassing, self._weights
+        places = tensors
+        if len(tensors) <= _FEW:  # most often all different, which needs no list of places
+            several = len(set(tensors)) != len(tensors)
+            places = tuple(map(tensors.index, tensors)) if several else ()
+        barred = tuple([t in bypassing for t in tensors]) if bypassing else ()
+        kept = tuple([t in weights for t in tensors]) if weights else ()
+        attributes = tuple(node.attributes.items()) if node.attributes else ()
+        return node.operator, attributes, self._product_types[at], places, barred, kept
 
     def _new_mode(
         self,
@@ -377,33 +396,71 @@ def _require_view(node: Node, operand: Value, view: Value) -> None:
         )
 
 
-def _tensors(graph: Graph, specs: list[OperatorSpec]) -> tuple[tuple[Tensor, ...], dict[int, int]]:
-    """Return the tensors, and the tensor of every value that an operation touches."""
-    root = list(range(len(graph.values)))
+def _operators_of(graph: Graph) -> list[str]:
+    """Return the operators of a graph, each once, in the order of their first nodes."""
+    return list(dict.fromkeys([node.operator for node in graph.nodes]))
+
+
+def _forms(values: Sequence[Value]) -> tuple[list[int], list[int]]:
+    """Return a number of the form of each value, which is its shape and type, and its bytes."""
+    number: dict[tuple[Shape, str], int] = {}
+    bytes_of: list[int] = []
+    forms: list[int] = []
+    for value in values:
+        form = value.shape, value.element_type
+        known = number.get(form)
+        if known is None:
+            known = number[form] = len(number)
+            bytes_of.append(value.size_bytes)
+        forms.append(known)
+    return forms, [bytes_of[form] for form in forms]
+
+
+def _of_kinds(tensors: Sequence[Tensor], kinds: Sequence[str]) -> frozenset[int]:
+    """Return the tensors of some kinds; most often there are no such kinds."""
+    if not kinds:
+        return frozenset()
+    return frozenset([t for t, tensor in enumerate(tensors) if tensor.kind in kinds])
+
+
+def _tensors(
+    graph: Graph, specs: list[OperatorSpec], sizes: list[int]
+) -> tuple[tuple[Tensor, ...], dict[int, int]]:
+    """Return the tensors, and the tensor of every value that an operation touches.
+
+    ``sizes`` are the bytes of values.
+    """
+    values, root = graph.values, list(range(len(graph.values)))
     written: set[int] = set()
     touched: set[int] = set()
+    is_view, gradient = Style.VIEW, TensorKind.WEIGHT_GRADIENT  # members are slow to look up
     for node, spec in zip(graph.nodes, specs, strict=True):
-        if spec.style is Style.VIEW:
-            view, operand = node.outputs[0], node.inputs[0]
-            _require_view(node, graph.values[operand], graph.values[view])
+        inputs = node.inputs
+        if spec.style is is_view:
+            view, operand = node.outputs[0], inputs[0]
+            _require_view(node, values[operand], values[view])
             root[view] = root[operand]
             continue
-        written.update([root[v] for v in node.outputs if v not in node.inputs])
-        touched.update([root[v] for v in (*node.inputs, *node.outputs)])
-    kept = {root[v] for v, value in enumerate(graph.values) if value.keep}
-    gradients = {
-        root[v] for v, value in enumerate(graph.values) if value.kind is TensorKind.WEIGHT_GRADIENT
-    }
-    names = Names()
+        for v in inputs:
+            touched.add(root[v])
+        for v in node.outputs:
+            touched.add(root[v])
+            if v not in inputs:
+                written.add(root[v])
+    kept = {root[v] for v, value in enumerate(values) if value.keep}
+    gradients = {root[v] for v, value in enumerate(values) if value.kind is gradient}
     position = {v: k for k, v in enumerate(sorted(touched))}
+    names = all_unused([values[v].name for v in position])
     tensors = tuple(
-        Tensor(
-            name=unused(graph.values[v].name, names),
-            size_bytes=graph.values[v].size_bytes,
-            kind=TensorKind.WEIGHT_GRADIENT if v in gradients else graph.values[v].kind,
-            in_dram=v not in written,
-            keep=v in kept,
-        )
-        for v in position
+        [
+            Tensor(
+                name=name,
+                size_bytes=sizes[v],
+                kind=gradient if v in gradients else values[v].kind,
+                in_dram=v not in written,
+                keep=v in kept,
+            )
+            for v, name in zip(position, names, strict=True)
+        ]
     )
     return tensors, {v: position[r] for v, r in enumerate(root) if r in position}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class Names(set[str]):
     """Names that are taken, and how often the same was asked for."""
@@ -25,3 +27,11 @@ def unused(name: str, taken: Names) -> str:
         taken.asked[name] = count
     taken.add(unique)
     return unique
+
+
+def all_unused(names: Sequence[str]) -> list[str]:
+    """Return what :func:`unused` makes of each of ``names``, one after the other."""
+    if len(set(names)) == len(names):  # as nearly always, and then none gets a number
+        return list(names)
+    taken = Names()
+    return [unused(name, taken) for name in names]

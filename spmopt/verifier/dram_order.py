@@ -9,21 +9,18 @@ Past = tuple[int, int, int, int]
 class DramOrder:
     """Per tensor and direction, the accesses that a later one may have to wait for.
 
-    One channel keeps the order by itself. In one step the accesses to a tensor are to
-    different bytes, or are inputs and results of one operation, pipelined by rows; so only
+    For duplex: one channel keeps the order by itself. In one step the accesses to a tensor are
+    to different bytes, or are inputs and results of one operation, pipelined by rows; so only
     those of earlier steps are waited for.
     """
 
-    def __init__(self, tensors: int, duplex: bool) -> None:
-        self._duplex = duplex
+    def __init__(self, tensors: int) -> None:
         self._past: tuple[list[list[Past]], ...] = tuple(
-            [[] for _ in range(tensors)] for _ in range(2 * duplex)
+            [[] for _ in range(tensors)] for _ in range(2)
         )
 
     def eligible(self, outward: bool, tensor: int, begin: int, end: int, step: int) -> int:
         """Return when the other direction's accesses to bytes [begin, end) are over."""
-        if not self._duplex:
-            return 0
         past = self._past[not outward][tensor]
         return max(
             (over for low, high, over, at in past if at < step and low < end and begin < high),
@@ -35,6 +32,5 @@ class DramOrder:
 
         ``now`` is when the other channel is free: what it starts later need not wait for that.
         """
-        if self._duplex:
-            past = self._past[outward]
-            past[tensor] = [*(each for each in past[tensor] if each[2] > now), access]
+        past = self._past[outward]
+        past[tensor] = [*(each for each in past[tensor] if each[2] > now), access]

@@ -17,9 +17,12 @@ class Addresses:
     """The placements of one step after the other."""
 
     def __init__(self, table: Placements) -> None:
-        self._tensor, self._begin = table.tensor.data, table.begin.data
-        self._low, self._high = table.spm_page.data, (table.spm_page + table.pages).data
-        self._shift = (table.tensor_page - table.spm_page).data
+        # Columns as lists, which give single numbers faster than arrays.
+        self._tensor: list[int] = table.tensor.tolist()
+        self._begin: list[int] = table.begin.tolist()
+        self._low: list[int] = table.spm_page.tolist()
+        self._high: list[int] = (table.spm_page + table.pages).tolist()
+        self._shift: list[int] = (table.tensor_page - table.spm_page).tolist()
         self._beginning, self._ending = _Agenda(table.begin), _Agenda(table.end)
         # Of tensors that have some: by row.
         self._rows: dict[int, dict[int, Extent]] = {}
@@ -60,12 +63,12 @@ class _Agenda:
 
     def __init__(self, time: Ints) -> None:
         order = np.argsort(time, kind="stable")
-        self._order = order.data
+        self._order: list[int] = order.tolist()
         self._given = 0
-        self._until = np.cumsum(np.bincount(time, minlength=1)).data
+        self._until: list[int] = np.cumsum(np.bincount(time, minlength=1)).tolist()
 
     def until(self, step: int) -> list[int]:
         """Return rows not yet given, up to and with those of ``step``."""
         first = self._given
-        self._given = self._until[min(step, len(self._until) - 1)]
-        return self._order[first : self._given].tolist()
+        self._given = self._until[step] if step < len(self._until) else self._until[-1]
+        return self._order[first : self._given]

@@ -100,9 +100,12 @@ class MemoryContents:
     def valid_in_dram(self, tensor: int, begin: int, end: int) -> bool:
         """Whether DRAM bytes [begin, end) hold the current version."""
         current = self._current[tensor]
-        return current != NOTHING and all(
-            v == current or e <= begin or b >= end for b, e, v in self._dram[tensor]
-        )
+        if current == NOTHING:
+            return False
+        for first, last, version in self._dram[tensor]:
+            if version != current and first < end and begin < last:
+                return False
+        return True
 
     def valid_in_spm(self, tensor: int, end: int, extents: Iterable[Extent]) -> bool:
         """Whether the pages hold the current version, and hold it at least up to byte ``end``."""
@@ -115,6 +118,9 @@ class MemoryContents:
     def _put(self, tensor: int, begin: int, end: int, version: int) -> None:
         """Put a version into DRAM bytes [begin, end)."""
         ranges = self._dram[tensor]
+        if len(ranges) == 1 and begin <= ranges[0][0] and ranges[0][1] <= end:
+            self._dram[tensor] = [(begin, end, version)]  # nothing is left below or above
+            return
         below = [(b, min(e, begin), v) for b, e, v in ranges if b < begin]
         above = [(max(b, end), e, v) for b, e, v in ranges if e > end]
         if below and below[-1][2] == version:

@@ -76,10 +76,11 @@ class Moving:
 
         Returns when that is done, not before ``ready``; 0 if nothing is moved.
         """
-        rows = range(self._first[step], self._first[step + 1])
-        if not rows:
+        first, last = self._first[step], self._first[step + 1]
+        if first == last:
             give_up(step)
             return 0
+        rows = range(first, last)
         old = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
         pieces = [self._memory.lift(extents) for extents in old]
         ready = max([ready, *map(self._busy.quiet, old)])

@@ -39,7 +39,7 @@ import numpy as np
 
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Access
+from spmopt.core.timeline import Access, Timeline
 from spmopt.verifier.arrays import AFTER, BEFORE, DURING, ScheduleArrays
 from spmopt.verifier.dram_order import DramOrder
 from spmopt.verifier.durations import Durations, durations
@@ -49,8 +49,8 @@ from spmopt.verifier.moving import Moving, PageTimes
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation
 
 SCRATCH = -1
+_PHASES = (BEFORE, DURING, AFTER)
 # As plain integers, which compare faster than members.
-_READ, _WRITE = int(Access.READ), int(Access.WRITE)
 _LOAD, _STORE = int(Command.LOAD), int(Command.STORE)
 _STREAM_IN, _STREAM_OUT = int(Command.STREAM_IN), int(Command.STREAM_OUT)
 
@@ -99,16 +99,18 @@ class _Machine:
         self._view = view
         self._memory = MemoryContents(view)
         self._addresses = Addresses(view.schedule.placements)
-        self._dram = DramOrder(tensors, view.instance.machine.duplex)
-        self._cycles, self._phase = time.command.data, view.command_phase.data
-        self._kind, self._tensor = commands.kind.data, commands.tensor.data
-        self._begin, self._end = commands.begin.data, commands.end.data
-        self._first = np.searchsorted(commands.step, np.arange(steps + 1)).data
-        self._first_access = line.first.data
-        self._operand, self._access = line.tensor.data, line.kind.data
+        # One channel keeps the order of accesses to DRAM by itself.
+        self._dram = DramOrder(tensors) if view.instance.machine.duplex else None
+        # Columns as lists, which give single numbers faster than arrays.
+        self._cycles: list[int] = time.command.tolist()
+        self._kind: list[int] = commands.kind.tolist()
+        self._tensor: list[int] = commands.tensor.tolist()
+        self._begin: list[int] = commands.begin.tolist()
+        self._end: list[int] = commands.end.tolist()
+        self._queue, self._turn = _queue(view)
+        self._reads, self._writes = _Operands(line, Access.WRITE), _Operands(line, Access.READ)
         self._size: list[int] = line.size_bytes.tolist()
-        self._compute = time.operation.data
-        self._outward = int(view.instance.machine.duplex)
+        self._compute: list[int] = time.operation.tolist()
         self._free = [0, 0]
         self._busy = PageTimes(view.instance.machine.spm_pages)
         self._moving = Moving(view, self._memory, self._addresses, self._busy)
@@ -126,32 +128,28 @@ class _Machine:
     def run(self, step: int) -> None:
         """One step: moves, commands before, operation and commands during it, commands after."""
         self._opened = self._moving.open(step, self._operation_end, self._give_up)
-        first, last = self._first_access[step], self._first_access[step + 1]
-        tensors = self._operand[first:last].tolist()
-        reads, writes = set[int](), set[int]()
-        for tensor, kind in zip(tensors, self._access[first:last].tolist(), strict=True):
-            if kind != _WRITE:
-                reads.add(tensor)
-            if kind != _READ:
-                writes.add(tensor)
-        queue: tuple[list[int], ...] = ([], [], [])
-        for row in range(self._first[step], self._first[step + 1]):
-            queue[self._phase[row]].append(row)
-        start = max([self._load(row, step) for row in queue[BEFORE]], default=0)
+        reads, writes = self._reads.of(step), self._writes.of(step)
+        turn = len(_PHASES) * step
+        first, middle, last, over = self._turn[turn : turn + len(_PHASES) + 1]
+        during = self._queue[middle:last]
+        start = 0
+        for row in self._queue[first:middle]:
+            start = max(start, self._load(row, step))
         start = self._ready(start, reads, writes)
         end = start + self._compute[step]
-        for row in queue[DURING]:
+        for row in during:
             end = max(end, self._run_during(row, step, start, reads, writes))
-        self._operate(step, reads, writes, queue[DURING])
-        for row in queue[AFTER]:
+        self._operate(step, reads, writes, during)
+        for row in self._queue[last:over]:
             self._run(row, step, end)
-        for row in queue[DURING] + queue[AFTER]:
+        for row in self._queue[middle:over]:
             self._leave(row)
-        for tensor in tensors:
+        for tensor in reads:
             self._last_use[tensor] = step
-        self._last_use[SCRATCH] = step
         for tensor in writes:
+            self._last_use[tensor] = step
             self._written[tensor] = end
+        self._last_use[SCRATCH] = step
         self._operation_end = end
         self._spans.put(step, start, end)
 
@@ -190,15 +188,24 @@ class _Machine:
 
     def _run(self, row: int, step: int, eligible: int) -> int:
         """Occupy the command's channel once it is eligible; return when it ends."""
+        if self._dram is not None:
+            return self._run_duplex(self._dram, row, step, eligible)
+        start = max(self._free[0], eligible)
+        finish = start + self._cycles[row]
+        self._free[0] = finish
+        self._command_spans.put(row, start, finish)
+        return finish
+
+    def _run_duplex(self, dram: DramOrder, row: int, step: int, eligible: int) -> int:
+        """Do so on the channel of its direction, after the other's accesses to these bytes."""
         outward = self._kind[row] in (_STORE, _STREAM_OUT)
         tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
-        channel = self._outward if outward else 0
-        order = self._dram.eligible(outward, tensor, begin, end, step)
-        start = max(self._free[channel], eligible, order)
+        order = dram.eligible(outward, tensor, begin, end, step)
+        start = max(self._free[outward], eligible, order)
         finish = start + self._cycles[row]
-        self._free[channel] = finish
+        self._free[outward] = finish
         self._command_spans.put(row, start, finish)
-        self._dram.note(outward, tensor, (begin, end, finish, step), self._free[not outward])
+        dram.note(outward, tensor, (begin, end, finish, step), self._free[not outward])
         return finish
 
     def _load(self, row: int, step: int) -> int:
@@ -219,7 +226,9 @@ class _Machine:
 
     def _ready(self, loaded: int, reads: set[int], writes: set[int]) -> int:
         """Return when the operation before, its operands' loads and users of its pages are done."""
-        ready = max([loaded, self._opened, self._operation_end, *[self._arrived[t] for t in reads]])
+        ready = max(loaded, self._opened, self._operation_end)
+        for tensor in reads:
+            ready = max(ready, self._arrived[tensor])
         if ready >= max(self._free):
             return ready  # all commands so far are done, whatever pages they use
         for tensor in (*writes, SCRATCH):
@@ -230,8 +239,9 @@ class _Machine:
         """Compare the inputs, resident and streamed, with what they should be; write pages."""
         resident = {tensor: self._size[tensor] for tensor in reads}
         for row in during:
-            tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
+            tensor = self._tensor[row]
             if self._kind[row] == _STREAM_IN and tensor in reads:
+                begin, end = self._begin[row], self._end[row]
                 if not self._memory.valid_in_dram(tensor, begin, end):
                     self._violate(step, tensor, "streamed in, but DRAM holds another version")
                 if end == self._size[tensor]:
@@ -251,14 +261,14 @@ class _Machine:
         it stands behind the store of the new one, and because what the operation overwrites
         must not be what an older store of the same step still needs.
         """
-        tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
-        if self._kind[row] == _STORE:
+        kind = self._kind[row]
+        if kind == _STORE:
             extents = self._extents(row)
             for low, high, _ in extents:
                 self._busy.stored.put(low, high, self._command_spans.end[row])
-            self._memory.store(tensor, begin, end, extents)
-        elif self._kind[row] == _STREAM_OUT:
-            self._memory.stream_out(tensor, begin, end)
+            self._memory.store(self._tensor[row], self._begin[row], self._end[row], extents)
+        elif kind == _STREAM_OUT:
+            self._memory.stream_out(self._tensor[row], self._begin[row], self._end[row])
 
     def _violate(self, step: int | None, tensor: int, what: str) -> None:
         if len(self._violations) < MAX_PER_CHECK:
@@ -272,12 +282,32 @@ class _Spans:
     """When each of ``count`` things starts and ends."""
 
     def __init__(self, count: int) -> None:
-        self.start_of, self.end_of = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self._start, self.end = self.start_of.data, self.end_of.data
+        self.start, self.end = [0] * count, [0] * count
 
     def put(self, place: int, start: int, end: int) -> None:
         """Set those of one."""
-        self._start[place], self.end[place] = start, end
+        self.start[place], self.end[place] = start, end
+
+
+class _Operands:
+    """What each step's operation reads or writes: its accesses less those of kind ``other``."""
+
+    def __init__(self, line: Timeline, other: Access) -> None:
+        chosen = line.kind != other
+        self._tensor: list[int] = line.tensor[chosen].tolist()
+        self._first: list[int] = np.concatenate(([0], np.cumsum(chosen)))[line.first].tolist()
+
+    def of(self, step: int) -> set[int]:
+        """Return the tensors."""
+        return set(self._tensor[self._first[step] : self._first[step + 1]])
+
+
+def _queue(view: ScheduleArrays) -> tuple[list[int], list[int]]:
+    """Return rows of commands by step, then phase, then row; and where each step's phases begin."""
+    turn = view.schedule.commands.step * len(_PHASES) + view.command_phase
+    rows = np.argsort(turn, kind="stable")
+    turns = np.arange(view.timeline.steps * len(_PHASES) + 1)
+    return rows.tolist(), np.searchsorted(turn[rows], turns).tolist()
 
 
 def _result(
@@ -285,9 +315,9 @@ def _result(
 ) -> Replay:
     return Replay(
         cycles=cycles,
-        operation_start=operations.start_of,
-        operation_end=operations.end_of,
-        command_start=commands.start_of,
-        command_end=commands.end_of,
+        operation_start=np.array(operations.start, np.int64),
+        operation_end=np.array(operations.end, np.int64),
+        command_start=np.array(commands.start, np.int64),
+        command_end=np.array(commands.end, np.int64),
         violations=tuple(violations),
     )

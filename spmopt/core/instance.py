@@ -115,7 +115,7 @@ class Instance:
         kinds = self.machine.bypass
         return frozenset(t for t, tensor in enumerate(self.tensors) if tensor.kind in kinds)
 
-    @property
+    @cached_property
     def several_modes(self) -> bool:
         """Whether an operation has more than one mode."""
         return any(len(operation.modes) > 1 for operation in self.operations)

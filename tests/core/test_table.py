@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spmopt.core.schedule import Residency, Stores
+from spmopt.core.table import distinct
 
 
 def stores(*rows: tuple[int, int, int]) -> Stores:
@@ -29,3 +32,11 @@ def test_columns_of_other_lengths() -> None:
     two = np.zeros(2, np.int64)
     with pytest.raises(ValueError, match=r"columns differ in length, see begin"):
         Residency(tensor=two, begin=two[:1], end=two, size_bytes=two)
+
+
+@given(st.lists(st.integers(0, 20) | st.integers(0, 2**63 - 1)))
+def test_distinct_numbers_are_those_of_numpy(given: list[int]) -> None:
+    values = np.array(given, np.int64)
+    found, expected = distinct(values), np.unique(values)
+    assert found.dtype == expected.dtype
+    assert np.array_equal(found, expected)

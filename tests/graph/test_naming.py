@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.graph.naming import Names, unused
+from spmopt.graph.naming import Names, all_unused, unused
 
 
 class _Counted(Names):
@@ -37,3 +37,9 @@ def test_many_of_one_name_are_not_looked_at_again() -> None:
     for _ in range(1_000):
         unused("same", names)
     assert names.looks <= 3_000
+
+
+@given(st.lists(st.sampled_from(("a", "a_2", "b", "c", "d", ""))))
+def test_all_names_at_once_are_those_asked_one_by_one(asked: list[str]) -> None:
+    names = Names()
+    assert all_unused(asked) == [unused(name, names) for name in asked]

@@ -18,7 +18,7 @@ from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.reuse_intervals import ReuseIntervals
 from formulations.solver.program import Floats
-from spmopt.core.table import Bools, Ints, Table
+from spmopt.core.table import Bools, Ints, Table, distinct
 
 
 class ColumnKind(IntEnum):
@@ -80,7 +80,7 @@ class PathColumns(Table):
 
 def of_keys(keys: list[Ints], steps: int) -> PathColumns:
     """Return the columns with these keys, without duplicates."""
-    both = np.unique(np.concatenate(keys))
+    both = distinct(np.concatenate(keys))
     who, step = both // (steps + 1), both % (steps + 1) - 1
     return PathColumns(kind=who % len(ColumnKind), access=who // len(ColumnKind), step=step)
 

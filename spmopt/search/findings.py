@@ -137,7 +137,7 @@ def has_bounds(trial: TrialRecord) -> bool:
 
 def least_of(trial: TrialRecord, setup: Setup) -> dict[str, float]:
     """Bound the objectives of all schedules on a trial's machine; those without bounds are own."""
-    spent = {name: Spent(**one[LEAST]) for name, one in (trial.networks or {}).items()}
+    spent = {name: _spent(one[LEAST]) for name, one in (trial.networks or {}).items()}
     figures = setup.figures(candidate_of(setup, trial), spent)
     own = _objectives(trial, setup)
     return {name: own[name] if name in NOT_BOUNDED else figures[name] for name in own}
@@ -207,6 +207,11 @@ def rows(findings: Findings) -> list[dict[str, object]]:
     return made
 
 
+def _spent(record: Mapping[str, float]) -> Spent:
+    """Read what a network takes, or takes at least, from among what a storage says of it."""
+    return Spent(**{field.name: record[field.name] for field in fields(Spent)})
+
+
 def _objectives(trial: TrialRecord, setup: Setup) -> dict[str, float]:
     return dict(zip(setup.objectives, trial.values or (), strict=True))
 
@@ -218,9 +223,7 @@ def _tie_size(tie: PossibleTie) -> tuple[float, int]:
 
 def _total(trial: TrialRecord, setup: Setup) -> dict[str, object]:
     """Sum what all networks take by their weights, as figures have it."""
-    parts = [field.name for field in fields(Spent)]
-    networks: Mapping[str, Mapping[str, float]] = trial.networks or {}
-    spent = {name: Spent(**{part: one[part] for part in parts}) for name, one in networks.items()}
+    spent = {name: _spent(one) for name, one in (trial.networks or {}).items()}
     return asdict(setup.total(candidate_of(setup, trial), spent))
 
 

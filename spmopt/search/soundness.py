@@ -5,7 +5,8 @@ Others may have written there, and a disk may have lost a part; what is beyond t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import fields
 from math import isfinite
 from typing import Any
 
@@ -15,12 +16,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.search.axes import SpaceAxis
+from spmopt.search.evaluation import LEAST
+from spmopt.search.figures import Spent
 from spmopt.search.records import STORED
 from spmopt.search.setup import Setup
 from spmopt.search.study import FIGURES, NETWORKS
 
 _SLACK = 1e-9
 """Part of a range by which a value may be beyond its end, as its logarithm was rounded."""
+_PARTS = tuple(field.name for field in fields(Spent))
 
 
 def require_sound(study: Study, setup: Setup) -> None:
@@ -107,10 +111,12 @@ def _is_number(value: object) -> bool:
 
 def _require_whole(trial: FrozenTrial, setup: Setup) -> None:
     """Refuse a trial that was solved and lacks what its search has noted of it."""
-    wanted: Mapping[str, Iterable[str]] = {
-        FIGURES: setup.names,
-        NETWORKS: (network.label for network in setup.networks),
-    }
-    for name, every in wanted.items():
-        if not {*every} <= {*(trial.user_attrs.get(name) or {})}:
-            raise _damaged(trial, f"lacks {name}")
+    if not {*setup.names} <= {*(trial.user_attrs.get(FIGURES) or {})}:
+        raise _damaged(trial, f"lacks {FIGURES}")
+    networks: Mapping[str, Mapping[str, Any]] = trial.user_attrs.get(NETWORKS) or {}
+    if networks.keys() != {network.label for network in setup.networks}:
+        raise _damaged(trial, f"{NETWORKS}: are others than those of the study")
+    for name, one in networks.items():
+        for spent in (one, one.get(LEAST, one)):  # old studies have no bounds
+            if any(spent.get(part) is None for part in _PARTS):
+                raise _damaged(trial, f"{NETWORKS}: {name}: lacks one of {', '.join(_PARTS)}")

@@ -155,7 +155,7 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "pipe in place of a journal": (_journal, 2),
     "loop of links in place of a folder": (_loop, 2),
     "trial of another field": (_field, 2),
-    "trial without its time": (_lacking, 0),
+    "trial without its time": (_lacking, 2),
     "trial that lacks a field": (_odd('"params":{"spm":1,', '"params":{'), 2),
     "trial of other networks": (_odd('"networks":{"', '"networks":{"of another'), 2),
     "trial with a figure that is none": (_odd('"figures":{"', '"figures":{"x":NaN,"'), 2),

@@ -113,6 +113,11 @@ def test_a_kill_between_a_table_and_its_index_leaves_one_study(run: Run, tmp_pat
 _PROOF = "INSERT INTO trial_user_attributes (trial_id, key, value_json) VALUES (2, 'proof', '3')"
 
 
+def _replaced(old: str, new: str) -> str:
+    value = f"replace(value_json, '{old}', '{new}')"
+    return f"UPDATE trial_user_attributes SET value_json = {value} WHERE key = 'networks'"
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     {
@@ -122,6 +127,9 @@ _PROOF = "INSERT INTO trial_user_attributes (trial_id, key, value_json) VALUES (
         "DELETE FROM trial_values WHERE trial_id = 2 AND objective = 1": "has 1 objectives",
         _PROOF: "proof: Expected `object`, got `int`",
         "UPDATE trial_user_attributes SET key = 'x' WHERE key = 'figures'": "lacks figures",
+        _replaced('mlp.json', 'other.json'): "networks: are others than those of the study",
+        _replaced('"time_s"', '"time"'): "mlp.json: lacks one of time_s, energy_j, traffic_bytes",
+        _replaced('"least": {"time_s"', '"least": {"time"'): "mlp.json: lacks one of time_s",
     }.items(),
 )
 def test_a_trial_that_cannot_be_is_refused_before_anything_is_searched(

@@ -127,7 +127,7 @@ def _replaced(old: str, new: str) -> str:
         "DELETE FROM trial_values WHERE trial_id = 2 AND objective = 1": "has 1 objectives",
         _PROOF: "proof: Expected `object`, got `int`",
         "UPDATE trial_user_attributes SET key = 'x' WHERE key = 'figures'": "lacks figures",
-        _replaced('mlp.json', 'other.json'): "networks: are others than those of the study",
+        _replaced("mlp.json", "other.json"): "networks: are others than those of the study",
         _replaced('"time_s"', '"time"'): "mlp.json: lacks one of time_s, energy_j, traffic_bytes",
         _replaced('"least": {"time_s"', '"least": {"time"'): "mlp.json: lacks one of time_s",
     }.items(),

@@ -38,6 +38,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+from spmopt.verifier.lookup import StepIndex
 
 _MUST = 2**62
 """Times that a stationary operand would cross: it cannot."""
@@ -80,20 +81,24 @@ def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
 
 def _loose(instance: Instance) -> Bools:
     """Return (m,) tensors of which an access may come before one that it must wait for."""
-    count = len(instance.tensors)
-    loose = set[int]()
-    last_write: list[int | None] = [None] * count
-    readers: list[list[int]] = [[] for _ in range(count)]
-    for index, operation in enumerate(instance.operations):
-        reads, writes, before = operation.reads, operation.writes, {None, *operation.predecessors}
-        loose.update([tensor for tensor in (*reads, *writes) if last_write[tensor] not in before])
-        loose.update([tensor for tensor in writes if not before.issuperset(readers[tensor])])
-        for tensor in reads:
-            readers[tensor].append(index)
-        for tensor in writes:
-            last_write[tensor], readers[tensor] = index, []
-    found = np.zeros(count, bool)
-    found[list(loose)] = True
+    table, count = instance.operands, len(instance.operations)
+    operation, tensor = np.repeat(np.arange(count), np.diff(table.first)), table.tensor
+    written = np.flatnonzero(table.kind != int(Access.READ))
+    read = np.flatnonzero(table.kind == int(Access.READ))
+    writes = StepIndex.of(tensor[written], operation[written], count)
+    # All wait for the last write, a write for all that have read since.
+    last = writes.last(tensor, operation - 1)
+    following = writes.next(tensor[read], operation[read])
+    waiting, read = np.flatnonzero(last >= 0), read[following >= 0]
+    following = following[following >= 0]
+    before = np.concatenate((operation[written[last[waiting]]], operation[read]))
+    after = np.concatenate((operation[waiting], operation[written[following]]))
+    stated = np.repeat(np.arange(count), [len(each.predecessors) for each in instance.operations])
+    predecessor = [p for each in instance.operations for p in each.predecessors]
+    known = stated * count + np.array(predecessor, np.int64)
+    free = ~np.isin(after * count + before, known)
+    found = np.zeros(len(instance.tensors), bool)
+    found[np.concatenate((tensor[waiting], tensor[read]))[free]] = True
     return found
 
 

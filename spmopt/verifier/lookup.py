@@ -41,6 +41,15 @@ class StepIndex:
         result[some] = self.row[position[some]]
         return result
 
+    def next(self, tensor: Ints, step: Ints) -> Ints:
+        """Return the row with the least step after ``step``, per pair, or -1."""
+        position = np.searchsorted(self.key, tensor * self.stride + step + 1, "right")
+        result = np.full(position.size, -1, np.int64)
+        some = np.flatnonzero(position < self.key.size)
+        some = some[self.tensor[position[some]] == tensor[some]]
+        result[some] = self.row[position[some]]
+        return result
+
 
 def pick(values: Ints, row: Ints, default: int) -> Ints:
     """Return ``values[row]``, or ``default`` where ``row`` is -1."""

@@ -14,7 +14,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC
 from spmopt.core.order import dependences
 from spmopt.verifier import verify
-from spmopt.verifier.any_order import any_order_bound
+from spmopt.verifier.any_order import _loose, any_order_bound
 from tests.brute_force import optimum
 from tests.strategies import random_instance
 from tests.thorough import share
@@ -72,6 +72,30 @@ def test_without_some_predecessors(seed: int, left: float, duplex: bool) -> None
     assert totals is not None
     for objective in (*objectives(instance), REPLAY):
         assert any_order_bound(instance, objective) <= totals.value(objective)
+
+
+@settings(max_examples=share(300), deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), left=st.floats(0.0, 0.9))
+def test_loose_tensors_are_those_that_a_walk_over_operations_finds(seed: int, left: float) -> None:
+    generator = np.random.default_rng(seed)
+    listed = random_instance(seed, max_operations=12, max_modes=2)
+    operations = tuple(
+        replace(each, predecessors=tuple(p for p in each.predecessors if generator.random() < left))
+        for each in listed.operations
+    )
+    loose, last_write, readers = set[int](), dict[int, int](), dict[int, set[int]]()
+    for index, operation in enumerate(operations):
+        before = {index, *operation.predecessors}
+        for tensor in (*operation.reads, *operation.writes):
+            if last_write.get(tensor, index) not in before:
+                loose.add(tensor)
+        for tensor in operation.writes:
+            if not readers.pop(tensor, set()) <= before:
+                loose.add(tensor)
+        for tensor in set(operation.reads).difference(operation.writes):
+            readers.setdefault(tensor, set()).add(index)
+        last_write.update(dict.fromkeys(operation.writes, index))
+    assert {*np.flatnonzero(_loose(replace(listed, operations=operations))).tolist()} == loose
 
 
 @pytest.mark.parametrize("seed", range(40))

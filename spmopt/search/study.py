@@ -164,9 +164,11 @@ def known(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
     Raises
     ------
     InputError
-        There is none, none of that name, or several.
+        There is none, none of that name, or several, or a name is no text.
     """
     names = optuna.get_all_study_names(storage)
+    if not all(isinstance(each, str) for each in names):
+        raise InputError("--storage: the name of a study is no text; it is damaged")
     if not names:
         which = "study" if name is None else f"study {name}, nor any other"
         raise InputError(f"--storage: holds no {which}; run 'spmopt tune' first")

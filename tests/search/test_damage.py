@@ -142,3 +142,12 @@ def test_a_trial_that_cannot_be_is_refused_before_anything_is_searched(
     assert line.startswith("error: --storage: trial ")
     assert what in line
     assert line.endswith("; it is damaged\n")
+
+
+def test_a_study_whose_name_is_no_text_is_not_shown(run: Run, tmp_path: Path) -> None:
+    run(f"{TUNE} --storage a.db")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        database.execute("UPDATE studies SET study_name = ?", (b"\xff",))
+    found = run("tune show --storage a.db --json")
+    assert found.code == Code.BAD_INPUT
+    assert "the name of a study is no text; it is damaged" in found.err

@@ -24,7 +24,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import Engine, text
 from sqlalchemy.event import listens_for
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
 
 from spmopt.core.border import is_file, is_folder, shortened, without_password
 from spmopt.core.errors import InputError
@@ -207,7 +207,9 @@ def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
         for _ in range(_TRIES - 1):
             try:
                 return opened()
-            except SQLAlchemyError:
+            except SQLAlchemyError as error:
+                if type(error) is DatabaseError:  # no database, or a damaged one, and stays so
+                    raise
                 sleep(_WAIT_S)
         return opened()
 

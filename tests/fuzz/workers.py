@@ -33,8 +33,9 @@ from tests.fuzz.judge import ERR, OUT, judged, of_files
 Maker = Callable[[Path], Case]
 BATCH = 200
 """Cases of a worker."""
-PIPE_S = 0.1
-"""For which a pipe that nobody writes to is waited for here; else it is seconds."""
+PIPE_S, STORAGE_S = 0.1, 0.01
+"""For which a pipe that nobody writes to is waited for here, and until a storage that cannot be
+opened is tried again; else it is seconds."""
 _KILL_S, _STOP_CPU_S, _STOP_BYTES, _FILE_BYTES = 120.0, 12, 4 << 30, 1 << 28
 CRASH = "crash"
 """File for what is wrong with a recipe or a judge, which ends all."""
@@ -140,8 +141,10 @@ def _limit() -> None:
     with suppress(ImportError):  # older sources have none
         from spmopt.core import border
         from spmopt.io import document
+        from spmopt.search import storage
 
         border._PIPE_S = document.PIPE_S = PIPE_S
+        storage._WAIT_S = STORAGE_S
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _STOP_BYTES, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, resource.RLIM_INFINITY))

@@ -79,7 +79,10 @@ def test_a_journal_that_is_cut_short(run: Run) -> None:
     assert "holds no study x, nor any other" in empty
 
 
-def test_a_damaged_database_is_said_without_links(run: Run) -> None:
+def test_a_damaged_database_is_said_at_once_without_links(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spmopt.search.storage.sleep", _never)
     run(f"{TUNE} --storage a.db")
     whole = Path("a.db").read_bytes()
     for broken in (b"x" * 64 + whole[64:], whole[:20000]):
@@ -88,6 +91,10 @@ def test_a_damaged_database_is_said_without_links(run: Run) -> None:
         assert line.startswith("error: --storage b.db: cannot be opened (")
         assert "http" not in line
         assert "SELECT" not in line
+
+
+def _never(seconds: float) -> None:
+    pytest.fail(f"waited for {seconds} s, and it stays damaged")
 
 
 def test_a_driver_of_the_program_is_named_by_its_extra(run: Run) -> None:

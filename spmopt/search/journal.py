@@ -20,6 +20,11 @@ from spmopt.core.processes import has_ended, own_name
 from spmopt.io.locks import append, lock
 
 JOURNAL = "journal:"
+BY_CONTENTS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError),
+    *(RecursionError, TypeError, ValueError),
+)
+"""What Optuna, SQLAlchemy and readers raise of values that nobody foresaw."""
 _FIRST = 1 << 16
 """Bytes that the first entry of a journal, the name of a study, fits in."""
 _BEGIN = b'{"op_code"'
@@ -42,7 +47,7 @@ def open_journal(url: str) -> JournalStorage:
     backend = _Journal(path, url)
     try:
         return JournalStorage(backend)
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+    except BY_CONTENTS:
         raise InputError(
             f"--storage {url}: is damaged at line {backend.line}; name another file, or a copy "
             "from before"

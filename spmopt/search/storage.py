@@ -29,12 +29,8 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
 from spmopt.core.border import is_file, is_folder, shortened, without_password
 from spmopt.core.errors import InputError
 from spmopt.core.processes import has_ended, number_here, own_name
-from spmopt.search.journal import JOURNAL, open_journal
+from spmopt.search.journal import BY_CONTENTS, JOURNAL, open_journal
 
-_BY_CONTENTS = (
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
-)
-"""What Optuna, SQLAlchemy and readers raise of values that nobody foresaw."""
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
 _BEAT_S, GRACE_S = 10, 60
 _HEARD = "SELECT trial_id FROM trial_heartbeats"
@@ -237,7 +233,7 @@ def sound(url: str | None) -> Iterator[None]:
     try:
         with storage_errors(url or "in memory"):
             yield
-    except (*_BY_CONTENTS, msgspec.ValidationError) as error:
+    except (*BY_CONTENTS, msgspec.ValidationError) as error:
         said = shortened(f"{type(error).__name__}: {' '.join(str(error).split())}")
         raise InputError(
             f"{_option(url or 'in memory')}: is damaged, or of another program ({said}); name "

@@ -158,3 +158,16 @@ def test_a_study_whose_name_is_no_text_is_not_shown(run: Run, tmp_path: Path) ->
     found = run("tune show --storage a.db --json")
     assert found.code == Code.BAD_INPUT
     assert "the name of a study is no text; it is damaged" in found.err
+
+
+def test_values_that_are_nested_too_deep_are_damage(run: Run, tmp_path: Path) -> None:
+    run(f"{TUNE} --storage a.db")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        changed = "UPDATE trial_user_attributes SET value_json = ? WHERE key = 'machine'"
+        database.execute(changed, ("[" * 100_000,))
+    assert "is damaged, or of another program (RecursionError: " in said(run, "a.db")
+    run(f"{TUNE} --storage {LOG}")
+    lines = Path("j.log").read_text().splitlines()
+    lines[6] = "[" * 100_000
+    Path("j.log").write_text("\n".join(lines) + "\n")
+    assert f"error: --storage {LOG}: is damaged at line 7;" in said(run, LOG)

@@ -17,6 +17,7 @@ from warnings import catch_warnings, simplefilter
 
 import msgspec
 import optuna
+from alembic.util import CommandError
 from optuna.exceptions import OptunaError
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.storages._rdb.models import BaseModel
@@ -251,7 +252,15 @@ def _opening(url: str) -> Iterator[None]:
         package = f"'spmopt[{_EXTRA}]'" if url.startswith(_EXTRA) else error.name
         hint = f"; pip install {package}" if package else ""
         raise InputError(f"{_option(url)}: its driver is not installed ({missing}){hint}") from None
-    except (SQLAlchemyError, OptunaError, OSError, ValueError) as error:
+    # Of tables of a newer version Optuna says so as RuntimeError.
+    except (
+        SQLAlchemyError,
+        OptunaError,
+        CommandError,
+        OSError,
+        RuntimeError,
+        *BY_CONTENTS,
+    ) as error:
         raise InputError(f"{_option(url)}: cannot be opened ({why(error)})") from None
 
 

@@ -171,3 +171,19 @@ def test_values_that_are_nested_too_deep_are_damage(run: Run, tmp_path: Path) ->
     lines[6] = "[" * 100_000
     Path("j.log").write_text("\n".join(lines) + "\n")
     assert f"error: --storage {LOG}: is damaged at line 7;" in said(run, LOG)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("INSERT INTO alembic_version VALUES ('v9.9.9')", "Version table"),
+        ("UPDATE alembic_version SET version_num = 'v9.9.9'", "The runtime optuna version"),
+    ],
+)
+def test_a_database_of_another_version_is_refused(
+    run: Run, tmp_path: Path, change: str, what: str
+) -> None:
+    run(f"{TUNE} --storage a.db")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        database.execute(change)
+    assert said(run, "a.db").startswith(f"error: --storage a.db: cannot be opened ({what}")

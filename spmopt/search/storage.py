@@ -84,6 +84,8 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = GRACE_S) -> 
 
     with _opening(url):
         storage = _patiently(opened)
+        if path_of is not None:
+            _require_intact(storage.engine, url)
     if path_of is not None:
         _quicken(storage.engine)
     return storage
@@ -184,6 +186,15 @@ def _quicken(engine: Engine) -> None:
         del record
         for setting in ("journal_mode = WAL", "synchronous = NORMAL"):
             connection.execute(f"PRAGMA {setting}")
+
+
+def _require_intact(engine: Engine, url: str) -> None:
+    """Refuse a file with a damaged index: it hides values that are there, and nothing says so."""
+    with engine.connect() as connection:
+        said = str(connection.execute(text("PRAGMA integrity_check(1)")).scalar())
+    if said != "ok":
+        what = " ".join(said.split())[:_LONGEST]
+        raise InputError(f"{_option(url)}: is damaged ({what}); name a copy from before")
 
 
 def _finish_tables(engine: Engine) -> None:

@@ -187,3 +187,15 @@ def test_a_database_of_another_version_is_refused(
     with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
         database.execute(change)
     assert said(run, "a.db").startswith(f"error: --storage a.db: cannot be opened ({what}")
+
+
+def test_a_database_with_a_damaged_index_is_refused(run: Run, tmp_path: Path) -> None:
+    """It hid the value of a field from the search that had stored it."""
+    run(f"{TUNE} --storage a.db")
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        database.execute("PRAGMA writable_schema = ON")
+        other = "replace(sql, '(study_id)', '(state)') WHERE name = 'ix_trials_study_id'"
+        assert database.execute(f"UPDATE sqlite_master SET sql = {other}").rowcount == 1
+    line = said(run, "a.db")
+    assert line.startswith("error: --storage a.db: is damaged (")
+    assert "from index ix_trials_study_id" in line

@@ -39,7 +39,7 @@ def require_sound(study: Study, setup: Setup) -> None:
     axes = {axis.key: axis for axis in setup.space.axes}
     for place, trial in enumerate(study.get_trials(deepcopy=False)):
         if trial.number != place:
-            raise InputError(f"--storage: trial {place}: is numbered {trial.number}; it is damaged")
+            raise _damaged(place, f"is numbered {trial.number}")
         _require_values(trial)
         _require_point(trial, axes)
         if trial.state is TrialState.COMPLETE:
@@ -47,8 +47,8 @@ def require_sound(study: Study, setup: Setup) -> None:
             _require_whole(trial, setup)
 
 
-def _damaged(trial: FrozenTrial, what: str) -> InputError:
-    return InputError(f"--storage: trial {trial.number}: {what}; it is damaged")
+def _damaged(number: int, what: str) -> InputError:
+    return InputError(f"--storage: trial {number}: {what}; it is damaged, name a copy from before")
 
 
 def _require_values(trial: FrozenTrial) -> None:
@@ -59,11 +59,11 @@ def _require_values(trial: FrozenTrial) -> None:
         try:
             convert(value, kind)
         except ValidationError as error:
-            raise _damaged(trial, f"{name}: {error}") from None
+            raise _damaged(trial.number, f"{name}: {error}") from None
         _require_finite(trial, name, value)
     _require_finite(trial, "constraints", trial.constraints)
     if not all(map(_is_number, trial.constraints.values())):
-        raise _damaged(trial, "constraints: must be numbers")
+        raise _damaged(trial.number, "constraints: must be numbers")
 
 
 def _require_finite(trial: FrozenTrial, name: str, value: object) -> None:
@@ -76,17 +76,17 @@ def _require_finite(trial: FrozenTrial, name: str, value: object) -> None:
             for each in value:
                 _require_finite(trial, name, each)
         case float() if not isfinite(value):
-            raise _damaged(trial, f"{name}: {value} is no number")
+            raise _damaged(trial.number, f"{name}: {value} is no number")
 
 
 def _require_point(trial: FrozenTrial, axes: Mapping[str, SpaceAxis]) -> None:
     """Refuse one that has ended and is no point of the space, or has a value that is none of it."""
     ended = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
     if not trial.params.keys() <= axes.keys() or (ended and len(trial.params) < len(axes)):
-        raise _damaged(trial, "has other fields than its space")
+        raise _damaged(trial.number, "has other fields than its space")
     for key, value in trial.params.items():
         if not _is_of(axes[key], value):
-            raise _damaged(trial, f"{key}: {value!r} is no value of its space")
+            raise _damaged(trial.number, f"{key}: {value!r} is no value of its space")
 
 
 def _is_of(axis: SpaceAxis, value: Any) -> bool:
@@ -99,10 +99,10 @@ def _is_of(axis: SpaceAxis, value: Any) -> bool:
 def _require_objectives(trial: FrozenTrial, count: int) -> None:
     values = trial.values or []
     if len(values) != count:
-        raise _damaged(trial, f"has {len(values)} objectives, but the study {count}")
+        raise _damaged(trial.number, f"has {len(values)} objectives, but the study {count}")
     # Optuna stores floats; of whole numbers beyond 64 bits it makes no array.
     if not all(_is_number(each) and abs(each) < 2**63 for each in values):
-        raise _damaged(trial, "an objective is no number of 64 bits")
+        raise _damaged(trial.number, "an objective is no number of 64 bits")
 
 
 def _is_number(value: object) -> bool:
@@ -112,11 +112,13 @@ def _is_number(value: object) -> bool:
 def _require_whole(trial: FrozenTrial, setup: Setup) -> None:
     """Refuse a trial that was solved and lacks what its search has noted of it."""
     if not {*setup.names} <= {*(trial.user_attrs.get(FIGURES) or {})}:
-        raise _damaged(trial, f"lacks {FIGURES}")
+        raise _damaged(trial.number, f"lacks {FIGURES}")
     networks: Mapping[str, Mapping[str, Any]] = trial.user_attrs.get(NETWORKS) or {}
     if networks.keys() != {network.label for network in setup.networks}:
-        raise _damaged(trial, f"{NETWORKS}: are others than those of the study")
+        raise _damaged(trial.number, f"{NETWORKS}: are others than those of the study")
     for name, one in networks.items():
         for spent in (one, one.get(LEAST, one)):  # old studies have no bounds
             if any(spent.get(part) is None for part in _PARTS):
-                raise _damaged(trial, f"{NETWORKS}: {name}: lacks one of {', '.join(_PARTS)}")
+                raise _damaged(
+                    trial.number, f"{NETWORKS}: {name}: lacks one of {', '.join(_PARTS)}"
+                )

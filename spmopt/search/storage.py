@@ -86,8 +86,7 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = GRACE_S) -> 
         storage = _patiently(opened)
         if path_of is not None:
             _require_intact(storage.engine, url)
-    if path_of is not None:
-        _quicken(storage.engine)
+            _quicken(storage.engine)
     return storage
 
 

@@ -168,7 +168,9 @@ def known(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
     """
     names = optuna.get_all_study_names(storage)
     if not all(isinstance(each, str) for each in names):
-        raise InputError("--storage: the name of a study is no text; it is damaged")
+        raise InputError(
+            "--storage: the name of a study is no text; it is damaged, name a copy from before"
+        )
     if not names:
         which = "study" if name is None else f"study {name}, nor any other"
         raise InputError(f"--storage: holds no {which}; run 'spmopt tune' first")

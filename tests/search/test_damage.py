@@ -148,7 +148,7 @@ def test_a_trial_that_cannot_be_is_refused_before_anything_is_searched(
     line = said(run, "a.db")
     assert line.startswith("error: --storage: trial ")
     assert what in line
-    assert line.endswith("; it is damaged\n")
+    assert line.endswith("; it is damaged, name a copy from before\n")
 
 
 def test_a_study_whose_name_is_no_text_is_not_shown(run: Run, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def main() -> int:
                 f"{number} {name} {found.cpu_s} s {found.memory_mb} MB, first {first.wrong}, ",
                 end="",
             )
-            print(f"alone {alone.wrong}" if alone else "")
+            print(f"alone {alone.wrong}, {alone.cpu_s} s" if alone else "")
             lines = found.stderr.strip().splitlines()[-3:]
             print("".join(f"    {line[:300]!r}\n" for line in lines), end="", flush=True)
         if given.rows is not None:

@@ -18,6 +18,7 @@ CPU_S, MEMORY_MB = 10.0, 1000.0
 CODES = range(5)
 LONGEST = 2_000
 """Characters of a line that can be read."""
+SLOW = "slow"
 OUT, ERR = "out", "err"
 """Files beside the folder of a case, for what it prints."""
 
@@ -33,7 +34,7 @@ def judged(case: Case, found: Outcome) -> Iterator[str]:
     if found.code in (0, 2) and errors != (found.code == 2):
         yield f"{errors} lines of errors"
     if found.cpu_s > CPU_S:
-        yield "slow"
+        yield SLOW
     if found.memory_mb > MEMORY_MB:
         yield "memory"
     if any(len(line) > LONGEST for line in lines):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import bases
+from tests.fuzz import bases, workers
 from tests.fuzz.campaign import cases, recipe_of
-from tests.fuzz.case import Case, case
+from tests.fuzz.case import Case, Outcome, case
+from tests.fuzz.judge import CPU_S, SLOW
 from tests.fuzz.odd import json_text, toml_text
 from tests.fuzz.recipes import warm
 from tests.fuzz.recipes.causes import CAUSES, SELDOM
@@ -197,3 +198,23 @@ def test_inputs_that_are_drawn() -> None:
         if found.wrong:
             wrong[number] = (recipe_of(0, number), found.wrong, found.stderr[-500:])
     assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("times", "wrong"),
+    [((11.0, 12.0, 9.0), [SLOW]), ((11.0, 9.0, 8.0), []), ((11.0, 9.0, 8.0), ["memory"])],
+)
+def test_of_what_is_slow_the_median_counts(
+    monkeypatch: pytest.MonkeyPatch, times: tuple[float, ...], wrong: list[str]
+) -> None:
+    """But what is wrong in another way counts once it is."""
+    found = [Outcome(0, cpu_s, 1.0, wrong=[SLOW] if cpu_s > CPU_S else []) for cpu_s in times]
+    if wrong == ["memory"]:
+        found[-1].wrong.append("memory")
+    worked = iter([iter([(7, each)]) for each in found])
+    monkeypatch.setattr(workers, "_worked", lambda cases: next(worked))
+    ((number, first, alone),) = workers.run_all([(7, _pipe)])
+    assert (number, first) == (7, found[0])
+    assert alone is not None
+    assert alone.wrong == wrong
+    assert next(worked, None) is None

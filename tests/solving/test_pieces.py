@@ -113,7 +113,7 @@ def least_of(instance: Instance, most: Fraction) -> Fraction:
 def test_of_a_tiny_network_it_finds_the_best_of_all_covers(make: object) -> None:
     assert callable(make)
     instance = tight(make())
-    result = solve(instance, "pieces", request(tolerance=0.0))
+    result = solve(instance, "pieces", request(tolerance=0.0, time_limit_s=60.0))
     assert result.pieces is not None
     assert result.value is not None
     every = covers(result.pieces.listing)

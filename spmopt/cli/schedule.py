@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -208,6 +209,22 @@ def instance(call: Call, network: Network, output: Output, json: Json = False) -
         print_line(f"{output}: {found.name}, {size}")
 
 
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Do not search what is made within for garbage, then or later.
+
+    A network is up to a million objects that are there to the end: of 100,000 operations, looking
+    through them took 3 % of what ``stream`` takes.
+    """
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        gc.enable()
+
+
+@_kept()
 def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
     """Build the instance that options describe; a wrong machine does not wait for a network."""
     if not inputs.is_stored(network):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from spmopt.core.elements import ElementType, element_type
 from spmopt.core.errors import InputError
 from spmopt.core.instance import TensorKind
+from spmopt.core.quick_init import quick_init
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Attribute = int | float | str | tuple[int, ...]
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
     """A tensor of a graph: a shape and the type of its elements.
@@ -52,6 +54,7 @@ class Value:
         return element_type(self.element_type)
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """An operator applied to values.

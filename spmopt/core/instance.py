@@ -15,6 +15,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.operands import OperandTable
 from spmopt.core.operation import Operation
+from spmopt.core.quick_init import quick_init
 from spmopt.core.table import Bools, Ints
 from spmopt.core.units import LARGEST, require_small
 
@@ -33,6 +34,7 @@ class TensorKind(StrEnum):
     STATE = "state"
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
     """A tensor of ``size_bytes``.

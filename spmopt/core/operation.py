@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from spmopt.core.errors import InputError
+from spmopt.core.quick_init import quick_init
 from spmopt.core.units import require_small
 
 MOST_PASSES = 2**40
@@ -63,6 +64,7 @@ class Mode:
         require_small("mode", "a number of cycles, bytes or macs", max(*counts, *spm))
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """An operation: tensors by index into ``Instance.tensors``, at least one mode.

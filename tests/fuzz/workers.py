@@ -37,7 +37,7 @@ BATCH = 200
 PIPE_S, STORAGE_S = 0.1, 0.01
 """For which a pipe that nobody writes to is waited for here, and until a storage that cannot be
 opened is tried again; else it is seconds."""
-_KILL_S, _STOP_CPU_S, _STOP_BYTES, _FILE_BYTES = 120.0, 12, 4 << 30, 1 << 28
+_KILL_S, _STOP_CPU_S, _STOP_BYTES, _FILE_BYTES = 120.0, 30, 4 << 30, 1 << 28
 CRASH = "crash"
 """File for what is wrong with a recipe or a judge, which ends all."""
 _NOW = struct.Struct("qd")

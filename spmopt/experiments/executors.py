@@ -5,8 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib import import_module
@@ -15,10 +15,11 @@ from time import sleep
 from typing import Any
 
 from spmopt.core.errors import InputError
-from spmopt.experiments.interrupts import undisturbed
+from spmopt.experiments.interrupts import unbroken, undisturbed
 
 _CONNECT_S = 10
 _FOLLOW_S = 0.2
+_HEED_S = 0.1
 REPLACED = "a process died and was replaced; what it ran is run again"
 Note = Callable[[str], None]
 
@@ -59,13 +60,14 @@ class Processes(Executor):
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn`` in one of them; a pool that has lost one is started again."""
-        try:
-            return self._pool.submit(fn, *args, **kwargs)
-        except BrokenProcessPool:
-            self._note(REPLACED)
-            self._pool.shutdown(wait=False)
-            self._pool = self._started()
-            return self._pool.submit(fn, *args, **kwargs)
+        with unbroken():
+            try:
+                return self._pool.submit(fn, *args, **kwargs)
+            except BrokenProcessPool:
+                self._note(REPLACED)
+                self._pool.shutdown(wait=False)
+                self._pool = self._started()
+                return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End them, at once if nobody waits."""
@@ -78,6 +80,19 @@ class Processes(Executor):
         # A fork would copy the locks of solvers' threads and of the progress display.
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self._workers, context, initializer=_begin_worker)
+
+
+def first_done(running: Collection[Future[Any]]) -> set[Future[Any]]:
+    """Wait until some are done; return these. A Ctrl-C is heeded in a tenth of a second.
+
+    One that is raised where a lock was just taken leaves it held for good (``Condition.__enter__``
+    returns to nobody), and the thread that ends the processes would wait for it for good.
+    """
+    done: set[Future[Any]] = set()
+    while not done:
+        with unbroken():
+            done = wait(running, _HEED_S, FIRST_COMPLETED).done
+    return done
 
 
 @contextmanager

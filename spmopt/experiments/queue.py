@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError
-from spmopt.experiments.executors import open_executor
+from spmopt.experiments.executors import first_done, open_executor
 from spmopt.experiments.interrupts import endings_as_interrupt, undisturbed
 
 T = TypeVar("T")
@@ -122,8 +122,7 @@ class TaskQueue:
                 yield
                 continue
             self._submit(self._executor)
-            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in first_done(self._running):
                 task = self._running.pop(future)
                 try:
                     value = future.result()

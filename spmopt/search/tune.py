@@ -20,7 +20,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
-from spmopt.experiments.executors import open_executor
+from spmopt.experiments.executors import first_done, open_executor
 from spmopt.experiments.interrupts import endings_as_interrupt, unbroken, undisturbed
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
@@ -255,6 +255,7 @@ class _Loop:
         eldest.future = eldest.future or self._submit(eldest.candidate, eldest.values)
         outcome: TrialOutcome | None
         try:
+            first_done([eldest.future])
             outcome = eldest.future.result()
         except BrokenExecutor:
             eldest.lives, eldest.future = eldest.lives - 1, None

@@ -102,7 +102,7 @@ def loop_s() -> float:
 def again(output: Path) -> None:
     """Run inputs that were wrong once more, and note what comes of each now.
 
-    What was only slow is run twice, if with the same sources: the median of all runs counts.
+    What was only slow is run twice, if with the same sources; it stays wrong, but is told apart.
     """
     rows, now = _chunks(output), commit()
     warm()
@@ -207,7 +207,7 @@ def _ended(runs: list[Row]) -> str:
 
 
 def _of_commits(rows: list[Row]) -> str:
-    heads = ["seed", "commit", "inputs", "wrong", "slow once", "wrong only after others"]
+    heads = ["seed", "commit", "inputs", "wrong", "of these slow once", "wrong only after others"]
     heads += ["CPU s", "wall s", "load", "loop, ms"]
     lines = []
     for seed, name in dict.fromkeys((row["seed"], row["commit"]) for row in rows):
@@ -250,7 +250,6 @@ def _summed(rows: Iterable[Row]) -> dict[str, Row]:
             into[key] = max(into[key], row[key])
         into["codes"] = dict(Counter(into.get("codes", {})) + Counter(row["codes"]))
     for name, often in found_once.items():
-        found[name]["wrong"] -= often
         found[name]["slow_once"] = often
     return found
 

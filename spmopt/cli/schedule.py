@@ -215,6 +215,7 @@ def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
     """Build the instance that options describe; a wrong machine does not wait for a network."""
     # A network is up to a million objects that are there to the end: of 100,000 operations, looking
     # through them for garbage took 4 % of what `stream` takes.
+    searched = gc.isenabled()
     gc.disable()
     try:
         found = _built(call, network, callbacks)
@@ -222,7 +223,8 @@ def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
             gc.freeze()
         return found
     finally:
-        gc.enable()
+        if searched:
+            gc.enable()
 
 
 def _built(call: Call, network: str, callbacks: Callbacks) -> Instance:

@@ -50,7 +50,7 @@ def run(make: Maker) -> Outcome:
 
 
 def run_all(cases: Iterable[tuple[int, Maker]]) -> Iterator[tuple[int, Outcome, Outcome | None]]:
-    """Yield number, outcome, and the one in processes of its own of what was wrong."""
+    """Yield number, outcome, and for what was wrong the outcome in a process of its own."""
     waiting = dict(cases)
     _quicken()
     gc.freeze()

@@ -125,6 +125,18 @@ class Allocator:
             held += pages
             self._above_leaves[spm_page] = self._below_leaves[spm_page + pages] = leaves
 
+    def lend(self, step: int, pages: int) -> None:
+        """Place the scratch of one step, which is gone before anything else grows."""
+        leaves = step + 1
+        spot = self._spot(pages, self._top, leaves)
+        if spot is None:
+            self.grow(step, SCRATCH, 0, pages, leaves)
+            self.shrink(leaves, SCRATCH, 0, leaves)
+            return
+        start = spot[1]  # its pages would be given back as they were: none are taken
+        self._above_leaves[start] = self._below_leaves[start + pages] = leaves
+        self._rows.extend((SCRATCH, 0, pages, start, step, leaves))
+
     def shrink(
         self, step: int, tensor: int, wanted: int, leaves: int, *, until: int | None = None
     ) -> None:
@@ -160,44 +172,49 @@ class Allocator:
 
     def _take(self, pages: int, behind: int, leaves: int) -> list[Extent]:
         """Free runs for ``pages`` pages, as few as can be; ``behind`` the tensor's last page."""
+        spot = self._spot(pages, behind, leaves)
+        if spot is not None:
+            self._free.take(*spot, pages)
+            return [(spot[1], pages)]
         room = self._free.size_at(behind)
-        if room >= pages:
-            self._free.take((behind, room), behind, pages)
-            return [(behind, pages)]
-        extent = self._beside(pages, leaves)
-        if extent is not None:
-            return [extent]
         if room:
             self._free.take((behind, room), behind, room)
             return [(behind, room), *self._in_pieces(pages - room, leaves)]
         return self._in_pieces(pages, leaves)
 
+    def _spot(self, pages: int, behind: int, leaves: int) -> tuple[Extent, int] | None:
+        """Return the extent that is to hold all ``pages`` pages, and where they begin in it."""
+        room = self._free.size_at(behind)
+        return ((behind, room), behind) if room >= pages else self._beside(pages, leaves)
+
     def _in_pieces(self, pages: int, leaves: int) -> list[Extent]:
         """Use up the largest extents, until one holds what is left over."""
         pieces = []
         while pages:
-            pieces.append(self._beside(pages, leaves) or self._free.take_largest(pages))
+            spot = self._beside(pages, leaves)
+            if spot is None:
+                pieces.append(self._free.take_largest(pages))
+            else:
+                self._free.take(*spot, pages)
+                pieces.append((spot[1], pages))
             pages -= pieces[-1][1]
         return sorted(pieces)
 
-    def _beside(self, pages: int, leaves: int) -> Extent | None:
-        """Take an end of an extent that holds ``pages``: beside what leaves at nearly that time."""
-        least, start, chosen = _NEVER, 0, None
+    def _beside(self, pages: int, leaves: int) -> tuple[Extent, int] | None:
+        """Find an end of an extent that holds ``pages``: beside what leaves at nearly that time."""
+        least, chosen = _NEVER, None
         below_leaves, above_leaves = self._below_leaves, self._above_leaves
         for extent in self._free.holding(pages, _CHOICES):
             low, size = extent
             below = abs(below_leaves.get(low, leaves) - leaves)
             above = abs(above_leaves.get(low + size, leaves) - leaves)
             if below <= above and below < least:
-                least, start, chosen = below, low, extent
+                least, chosen = below, (extent, low)
             elif above < below and above < least:
-                least, start, chosen = above, low + size - pages, extent
+                least, chosen = above, (extent, low + size - pages)
             if not least:
                 break
-        if chosen is None:
-            return None
-        self._free.take(chosen, start, pages)
-        return start, pages
+        return chosen
 
 
 def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placements:
@@ -211,7 +228,9 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
     """
     allocator = Allocator(machine.spm_pages)
     for step, owner, held, wanted, leaves in _events(machine, timeline, residency):
-        if wanted > held:
+        if owner == SCRATCH:
+            allocator.lend(step, wanted)
+        elif wanted > held:
             allocator.grow(step, owner, held, wanted, leaves)
         else:
             allocator.shrink(step, owner, wanted, leaves)
@@ -252,6 +271,9 @@ def place_in_time(
             free -= wanted - held
         while allocator.give_back():
             pass
+        if scratch := sum(each[3] for each in grown if each[1] == SCRATCH):
+            allocator.shrink(step + 1, SCRATCH, 0, step + 1)
+            free += scratch
     return by_tensor(allocator.placements())
 
 
@@ -270,19 +292,22 @@ def by_tensor(rows: Placements) -> Placements:
 def _events(
     machine: Machine, timeline: Timeline, residency: Residency
 ) -> Iterator[tuple[int, int, int, int, int]]:
-    """Go through changes (step, tensor, pages held, pages wanted, leaves), in the sweep's order."""
+    """Go through changes (step, tensor, pages held, pages wanted, leaves), in the sweep's order.
+
+    The scratch comes in its step alone: that it is gone in the next one needs no saying.
+    """
     pages = machine.pages(residency.size_bytes)
     before, after = neighbors(residency, pages)
     starts, ends = np.flatnonzero(pages != before), np.flatnonzero(after == 0)
     leaving = residency.end[ends][np.searchsorted(ends, np.arange(pages.size))]
     busy = np.flatnonzero(timeline.scratch_bytes)
     scratch = machine.pages(timeline.scratch_bytes[busy])
-    nothing, nobody = np.zeros(busy.size, np.int64), np.full(busy.size, SCRATCH)
-    step = np.concatenate((residency.begin[starts], residency.end[ends], busy, busy + 1))
-    tensor = np.concatenate((residency.tensor[starts], residency.tensor[ends], nobody, nobody))
-    held = np.concatenate((before[starts], pages[ends], nothing, scratch))
-    wanted = np.concatenate((pages[starts], np.zeros(ends.size, np.int64), scratch, nothing))
-    leaves = np.concatenate((leaving[starts], residency.end[ends], busy + 1, busy + 1))
+    nothing, nobody = np.zeros_like(busy), np.full_like(busy, SCRATCH)
+    step = np.concatenate((residency.begin[starts], residency.end[ends], busy))
+    tensor = np.concatenate((residency.tensor[starts], residency.tensor[ends], nobody))
+    held = np.concatenate((before[starts], pages[ends], nothing))
+    wanted = np.concatenate((pages[starts], np.zeros_like(ends), scratch))
+    leaves = np.concatenate((leaving[starts], residency.end[ends], busy + 1))
     growth: Ints = np.maximum(wanted - held, 0)
     order = np.lexsort((tensor, -growth, tensor == SCRATCH, growth > 0, step))
     columns = (column[order].data for column in (step, tensor, held, wanted, leaves))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from math import prod
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
 from spmopt.graph.naming import all_unused
 from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.loops import LoopNest, loop_nest
-from spmopt.graph.operators.spec import Gemm, OperatorSpec, Shape, Style
+from spmopt.graph.operators.spec import Gemm, Shape, Style
 from spmopt.graph.preparation import LOWERINGS, TILED, named, prepared
 from spmopt.graph.tiles import budget_bytes, least_traffic
 from spmopt.graph.tiling import Tiling, tile
@@ -110,21 +110,21 @@ class Lowering:
         graph = prepared(graph, self.name)
         self.graph, self.machine = graph, machine
         rules = {name: operators.lookup(name) for name in _operators_of(graph)}
-        specs = [rules[node.operator] for node in graph.nodes]
+        views = {name for name, spec in rules.items() if spec.style is Style.VIEW}
         self._forms, sizes = _forms(graph.values)
-        self.tensors, self.tensor_of = _tensors(graph, specs, sizes)
+        self.tensors, self.tensor_of = _tensors(graph, views, sizes)
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
         self.bypassing = _of_kinds(self.tensors, machine.bypass)
         self._weights = _of_kinds(self.tensors, _PARAMETERS if self.name == "weights" else ())
-        view = Style.VIEW  # members are slow to look up
-        self.specs = [spec for spec in specs if spec.style is not view]
-        self.nodes = [node for node in graph.nodes if rules[node.operator].style is not view]
+        self.nodes = [node for node in graph.nodes if node.operator not in views]
+        self.specs = [rules[node.operator] for node in self.nodes]
         of = self.tensor_of
         self.used = [
             Used(tuple([of[v] for v in node.inputs]), tuple([of[v] for v in node.outputs]))
             for node in self.nodes
         ]
         self._modes: dict[object, Mode] = {}
+        self._wholes: dict[object, tuple[tuple[Mode], str]] = {}
         self._product_types = self._types_of_products()
 
     def instance(self) -> Instance:
@@ -137,12 +137,12 @@ class Lowering:
                 name=name,
                 reads=reads,
                 writes=writes,
-                modes=(self._whole_mode(at),),
+                modes=modes,
                 predecessors=tuple(sorted(earlier)),
-                kind=self.kind(at),
+                kind=kind,
             )
-            for at, (name, (reads, writes), earlier) in enumerate(
-                zip(names, accesses, before, strict=True)
+            for name, (reads, writes), earlier, (modes, kind) in zip(
+                names, accesses, before, map(self._whole, range(len(names))), strict=True
             )
         )
         return Instance(
@@ -168,15 +168,17 @@ class Lowering:
     def _types_of_products(self) -> list[str | None]:
         """Return the element type of each matrix product where the machine tells types apart."""
         found: list[str | None] = [None] * len(self.nodes)
+        if not self.machine.types:
+            return found
         for at, (node, spec) in enumerate(zip(self.nodes, self.specs, strict=True)):
-            if spec.gemm is not None and self.machine.types:
+            if spec.gemm is not None:
                 gemm = spec.gemm(*self.shapes(node), node.attributes)
                 types = [self.graph.values[v].element_type for v in node.inputs]
                 found[at] = product_type(gemm, types)
         return found
 
-    def _whole_mode(self, at: int) -> Mode:
-        """Return the :meth:`mode` of an operation that is not cut.
+    def _whole(self, at: int) -> tuple[tuple[Mode], str]:
+        """Return the :meth:`mode` of an operation that is not cut, and its :meth:`kind`.
 
         Of networks of many nodes most are alike: they are told by the forms of their operands, for
         which no shapes and sizes need be put together.
@@ -184,10 +186,11 @@ class Lowering:
         node, used, forms = self.nodes[at], self.used[at], self._forms
         of_operands = tuple([forms[v] for v in (*node.inputs, *node.outputs)])
         key = (self._likeness(at, used.inputs + used.outputs), len(node.inputs), of_operands)
-        mode = self._modes.get(key)
-        if mode is None:
-            mode = self._modes[key] = self.mode(at, used, self.shapes(node), self.sizes)
-        return mode
+        found = self._wholes.get(key)
+        if found is None:
+            mode = self.mode(at, used, self.shapes(node), self.sizes)
+            found = self._wholes[key] = (mode,), self.kind(at)
+        return found
 
     def mode(
         self,
@@ -424,19 +427,18 @@ def _of_kinds(tensors: Sequence[Tensor], kinds: Sequence[str]) -> frozenset[int]
 
 
 def _tensors(
-    graph: Graph, specs: list[OperatorSpec], sizes: list[int]
+    graph: Graph, views: Collection[str], sizes: list[int]
 ) -> tuple[tuple[Tensor, ...], dict[int, int]]:
     """Return the tensors, and the tensor of every value that an operation touches.
 
-    ``sizes`` are the bytes of values.
+    ``views`` are the operators of views, ``sizes`` the bytes of values.
     """
     values, root = graph.values, list(range(len(graph.values)))
     written: set[int] = set()
     touched: set[int] = set()
-    is_view, gradient = Style.VIEW, TensorKind.WEIGHT_GRADIENT  # members are slow to look up
-    for node, spec in zip(graph.nodes, specs, strict=True):
+    for node in graph.nodes:
         inputs = node.inputs
-        if spec.style is is_view:
+        if node.operator in views:
             view, operand = node.outputs[0], inputs[0]
             _require_view(node, values[operand], values[view])
             root[view] = root[operand]
@@ -444,11 +446,12 @@ def _tensors(
         for v in inputs:
             touched.add(root[v])
         for v in node.outputs:
-            touched.add(root[v])
             if v not in inputs:
+                touched.add(root[v])
                 written.add(root[v])
-    kept = {root[v] for v, value in enumerate(values) if value.keep}
-    gradients = {root[v] for v, value in enumerate(values) if value.kind is gradient}
+    kept = {r for r, value in zip(root, values, strict=True) if value.keep}
+    gradient = TensorKind.WEIGHT_GRADIENT  # members are slow to look up
+    gradients = {r for r, value in zip(root, values, strict=True) if value.kind is gradient}
     position = {v: k for k, v in enumerate(sorted(touched))}
     names = all_unused([values[v].name for v in position])
     tensors = tuple(

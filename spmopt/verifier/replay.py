@@ -44,6 +44,7 @@ from spmopt.verifier.arrays import AFTER, BEFORE, DURING, ScheduleArrays
 from spmopt.verifier.dram_order import DramOrder
 from spmopt.verifier.durations import Durations, durations
 from spmopt.verifier.extents import Addresses, Extent
+from spmopt.verifier.lookup import pick_flag
 from spmopt.verifier.memory import MemoryContents
 from spmopt.verifier.moving import Moving, PageTimes
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation
@@ -109,6 +110,10 @@ class _Machine:
         self._end: list[int] = commands.end.tolist()
         self._queue, self._turn = _queue(view)
         self._reads, self._writes = _Operands(line, Access.WRITE), _Operands(line, Access.READ)
+        # Per command: whether the operation of its step reads, or writes, its tensor.
+        access = view.command_access
+        self._is_read: list[bool] = pick_flag(line.kind != Access.WRITE, access).tolist()
+        self._is_written: list[bool] = pick_flag(line.kind != Access.READ, access).tolist()
         self._size: list[int] = line.size_bytes.tolist()
         self._compute: list[int] = time.operation.tolist()
         self._free = [0, 0]
@@ -138,7 +143,7 @@ class _Machine:
         start = self._ready(start, reads, writes)
         end = start + self._compute[step]
         for row in during:
-            end = max(end, self._run_during(row, step, start, reads, writes))
+            end = max(end, self._run_during(row, step, start))
         self._operate(step, reads, writes, during)
         for row in self._queue[last:over]:
             self._run(row, step, end)
@@ -171,18 +176,17 @@ class _Machine:
             if last >= since:
                 self._busy.used.put(low, high, self._spans.end[last])
 
-    def _run_during(
-        self, row: int, step: int, start: int, reads: set[int], writes: set[int]
-    ) -> int:
+    def _run_during(self, row: int, step: int, start: int) -> int:
         """Run a command; return until when the operation must wait for it (0: it need not)."""
-        kind, tensor = self._kind[row], self._tensor[row]
+        kind = self._kind[row]
         if kind == _LOAD:
             end = self._load(row, step)
-            return end if tensor in reads else 0
+            return end if self._is_read[row] else 0
         if kind == _STORE:
+            tensor = self._tensor[row]
             # Loads need no waiting for: what they brought is in DRAM and is not stored (R5).
             older = max(self._written[tensor], self._moving.last[tensor])
-            self._run(row, step, start if tensor in writes else older)
+            self._run(row, step, start if self._is_written[row] else older)
             return 0
         return self._run(row, step, start)
 
@@ -224,7 +228,7 @@ class _Machine:
         first, last = self._begin[row] // page, -(-self._end[row] // page)
         return self._addresses.part(self._tensor[row], first, last)
 
-    def _ready(self, loaded: int, reads: set[int], writes: set[int]) -> int:
+    def _ready(self, loaded: int, reads: list[int], writes: list[int]) -> int:
         """Return when the operation before, its operands' loads and users of its pages are done."""
         ready = max(loaded, self._opened, self._operation_end)
         for tensor in reads:
@@ -235,18 +239,18 @@ class _Machine:
             ready = max(ready, self._busy.filled(self._addresses.of(tensor)))
         return ready
 
-    def _operate(self, step: int, reads: set[int], writes: set[int], during: list[int]) -> None:
+    def _operate(self, step: int, reads: list[int], writes: list[int], during: list[int]) -> None:
         """Compare the inputs, resident and streamed, with what they should be; write pages."""
-        resident = {tensor: self._size[tensor] for tensor in reads}
+        resident: dict[int, int] = {}
         for row in during:
-            tensor = self._tensor[row]
-            if self._kind[row] == _STREAM_IN and tensor in reads:
-                begin, end = self._begin[row], self._end[row]
+            if self._kind[row] == _STREAM_IN and self._is_read[row]:
+                tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
                 if not self._memory.valid_in_dram(tensor, begin, end):
                     self._violate(step, tensor, "streamed in, but DRAM holds another version")
                 if end == self._size[tensor]:
-                    resident[tensor] = min(begin, resident[tensor])
-        for tensor, size in resident.items():
+                    resident[tensor] = min(begin, resident.get(tensor, end))
+        for tensor in reads:
+            size = resident.get(tensor, self._size[tensor])
             if not self._memory.valid_in_spm(tensor, size, self._addresses.of(tensor)):
                 self._violate(step, tensor, f"first {size} bytes read from other contents")
         self._memory.scribble(self._addresses.of(SCRATCH))
@@ -290,16 +294,19 @@ class _Spans:
 
 
 class _Operands:
-    """What each step's operation reads or writes: its accesses less those of kind ``other``."""
+    """What each step's operation reads or writes: its accesses less those of kind ``other``.
+
+    In their order, which matters where pages of two written tensors overlap (against R8).
+    """
 
     def __init__(self, line: Timeline, other: Access) -> None:
         chosen = line.kind != other
         self._tensor: list[int] = line.tensor[chosen].tolist()
         self._first: list[int] = np.concatenate(([0], np.cumsum(chosen)))[line.first].tolist()
 
-    def of(self, step: int) -> set[int]:
+    def of(self, step: int) -> list[int]:
         """Return the tensors."""
-        return set(self._tensor[self._first[step] : self._first[step + 1]])
+        return self._tensor[self._first[step] : self._first[step + 1]]
 
 
 def _queue(view: ScheduleArrays) -> tuple[list[int], list[int]]:

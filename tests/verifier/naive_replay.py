@@ -46,8 +46,8 @@ class NaiveReplay:
     def run(self, step: int) -> None:
         line, commands = self.view.timeline, self.view.schedule.commands
         touched = range(int(line.first[step]), int(line.first[step + 1]))
-        reads = {int(line.tensor[a]) for a in touched if line.kind[a] != Access.WRITE}
-        writes = {int(line.tensor[a]) for a in touched if line.kind[a] != Access.READ}
+        reads = [int(line.tensor[a]) for a in touched if line.kind[a] != Access.WRITE]
+        writes = [int(line.tensor[a]) for a in touched if line.kind[a] != Access.READ]
         queue: dict[int, list[int]] = {BEFORE: [], DURING: [], AFTER: []}
         for row in np.flatnonzero(commands.step == step).tolist():
             queue[int(self.view.command_phase[row])].append(row)
@@ -133,7 +133,7 @@ class NaiveReplay:
             self.spm[page] = (tensor, found.pop() if whole else 0, k)
         return until
 
-    def operate(self, step: int, reads: set[int], writes: set[int], during: list[int]) -> None:
+    def operate(self, step: int, reads: list[int], writes: list[int], during: list[int]) -> None:
         commands = self.view.schedule.commands
         needed = {tensor: self.sizes[tensor] for tensor in reads}
         for row in during:

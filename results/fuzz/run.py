@@ -38,7 +38,7 @@ from tests.fuzz.recipes import warm
 from tests.fuzz.recipes.causes import CAUSES
 from tests.fuzz.workers import run_all
 
-SEED, COUNT, CHUNK, OF_EACH = 28, 200_000, 500, 6
+SEED, COUNT, CHUNK, OF_EACH = 29, 200_000, 500, 6
 CHUNKS, CAUSE_ROWS = "chunks.jsonl", "causes.json"
 _LINKS = ("tests", "instances", "results")
 Row = dict[str, Any]

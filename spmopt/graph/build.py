@@ -175,11 +175,11 @@ class GraphBuilder:
         attributes: Mapping[str, Attribute],
     ) -> tuple[int, ...]:
         """Add a node and its results."""
-        values = [
-            self.add_value(Value(name=f"{name}:{k}" if k else name, shape=shape, element_type=kind))
-            for k, (shape, kind) in enumerate(results)
-        ]
-        outputs = tuple(values)
+        first = len(self.values)
+        for k, (shape, kind) in enumerate(results):
+            own = f"{name}:{k}" if k else name
+            self.add_value(Value(name=own, shape=shape, element_type=kind))
+        outputs = tuple(range(first, len(self.values)))
         self.add_node(name, operator, inputs, outputs, attributes)
         return outputs
 

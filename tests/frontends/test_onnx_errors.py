@@ -79,6 +79,10 @@ def test_name_that_nothing_produces(tmp_path: Path) -> None:
     _fails(path, r"node y \(Add\): needs ghost, which nothing produces")
     path = saved(tmp_path, model([RELU], {"x": [2]}, outputs=("y", "z")))
     _fails(path, "the model: needs z, which nothing produces")
+    # A result that is left out has no name either, and is not this one.
+    nodes = [make_node("Dropout", ["x"], ["", "mask"]), RELU]
+    path = saved(tmp_path, model(nodes, {"x": [2]}, outputs=("y", "")))
+    _fails(path, "the model: needs , which nothing produces")
 
 
 def test_name_that_two_nodes_produce(tmp_path: Path) -> None:

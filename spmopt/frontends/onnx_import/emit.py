@@ -64,9 +64,7 @@ class Emitter:
         self._forms: dict[_Likeness, _Form] = {}
         # Whatever is known of their shapes, they are the tensors that were updated.
         self._updated: set[str] = set()
-        self._read = set(self.network.outputs)
-        for names in self.network.names:
-            self._read.update(names.inputs)
+        self._read = set(self.network.outputs).union(*[n.inputs for n in self.network.names])
         self._read.discard("")
 
     def graph(self) -> Graph:

@@ -96,6 +96,16 @@ def ordered_nodes(
     """
     producer = _producers(nodes, written)
     available = set(given)
+    outputs = tuple(outputs)
+    wanted, listed = set(outputs), []
+    for index in range(len(nodes) - 1, -1, -1):
+        if not wanted.isdisjoint(written[index]):
+            wanted.difference_update(written[index])
+            wanted.update(filter(None, read[index]))
+            listed.append(index)
+    # In file order, as nearly always; an output without a name is for the message below.
+    if all(outputs) and wanted <= available and producer.keys().isdisjoint(wanted):
+        return listed[::-1]
     needed: dict[int, list[int]] = {}
     waiting = _sources(outputs, producer, available, None)
     while waiting:
@@ -104,8 +114,6 @@ def ordered_nodes(
             sources = _sources(filter(None, read[index]), producer, available, nodes[index])
             needed[index] = sources
             waiting += sources
-    if all(not sources or max(sources) < index for index, sources in needed.items()):
-        return sorted(needed)
     try:
         return list(TopologicalSorter(needed).static_order())
     except CycleError as error:

@@ -57,7 +57,7 @@ def test_optimum_and_bound(seed: int) -> None:
 
 
 def test_beats_the_policies_in_replay() -> None:
-    *others, joint = _beside_all_policies("mlp")
+    *others, joint = _beside_all_policies("mlp", time_limit_s=60)  # of which windows take a third
     policies = [each for each in others if find(each.scheduler).kind is Kind.POLICY]
     assert exact(joint) == min(map(exact, others)) == 2396 < min(map(exact, policies))
     assert joint.class_bound is not None
@@ -103,8 +103,9 @@ def test_bound_in_units_of_the_objective() -> None:
         assert exact(result) == 14 * cycle == Fraction(result.class_bound.value)
 
 
-def _beside_all_policies(name: str) -> list[Result]:
-    return compare(golden(name), [*find("joint").starts, "joint"], ASKED)
+def _beside_all_policies(name: str, time_limit_s: float = 20) -> list[Result]:
+    request = replace(ASKED, time_limit_s=time_limit_s)
+    return compare(golden(name), [*find("joint").starts, "joint"], request)
 
 
 def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) -> None:

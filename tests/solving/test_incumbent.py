@@ -13,6 +13,7 @@ from spmopt.core.scheduler import Incumbent, Request
 from spmopt.solving import compare
 from tests.banked import banked
 from tests.strategies import random_instance
+from tests.thorough import THOROUGH
 
 INSTANCE = random_instance(32, max_operations=12, max_tensors=8, max_modes=1)
 SLACK = 1 + 1e-9
@@ -23,7 +24,10 @@ def heard(
     instance: Instance, names: list[str], objective: Objective
 ) -> tuple[list[Result], list[Incumbent]]:
     news: list[Incumbent] = []
-    request = Request(objective=objective, time_limit_s=20, threads=1, on_incumbent=news.append)
+    limit_s = 20 if objective is not REPLAY or THOROUGH else 8  # which is all used there
+    request = Request(
+        objective=objective, time_limit_s=limit_s, threads=1, on_incumbent=news.append
+    )
     return compare(instance, names, request), news
 
 

@@ -22,7 +22,7 @@ from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.window import WindowDecision
 from spmopt.schedulers.registry import find
-from spmopt.solving import solve
+from spmopt.solving import compare, solve
 from spmopt.solving.barriers import NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.records import Run, VerifiedSchedule
@@ -211,8 +211,7 @@ def with_setup(cycles: int) -> Instance:
 
 def test_joint_is_no_worse_where_commands_cost() -> None:
     """``page`` merges them with barriers between steps, ``joint`` without."""
-    asked = request(time_limit_s=5.0)
-    paged, joint = (solve(with_setup(300), name, asked) for name in ("page", "joint"))
+    paged, joint = compare(with_setup(300), ["page", "joint"], request(time_limit_s=5.0))
     assert paged.totals is not None
     assert joint.totals is not None
     assert joint.totals.replay_cycles <= paged.totals.replay_cycles

@@ -41,7 +41,7 @@ LONG = (
     "solve mobilenetv2 --training --batch 4 --spm 2MB -s whole",
     "solve bert-tiny --training --batch 1 --spm 256KB -s contiguous",
 )
-"""Commands that take 10 to 40 s, seven times each."""
+"""Commands that take 9 to 40 s, seven times each."""
 
 
 def measure(command: str, pythons: Sequence[Path] = tuple(PYTHONS)) -> Figures:

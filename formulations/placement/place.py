@@ -9,7 +9,13 @@ from formulations.placement.attempts import OnImproved, SearchLimit
 from formulations.placement.conflict import clash, explain
 from formulations.placement.progress import Progress
 from spmopt.core.errors import ScheduleError
-from spmopt.core.placement import Buffer, Placed, Placement, require_placement
+from spmopt.core.placement import (
+    Buffer,
+    Placed,
+    Placement,
+    require_addressable,
+    require_placement,
+)
 from spmopt.core.result import Status
 
 _EXPLAINING_S = 2.0
@@ -51,6 +57,7 @@ def _explained(
     buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit, *, lowest: bool
 ) -> Placed:
     """Add why there is no placement; that takes no longer than the proof, and a little."""
+    require_addressable(buffers)
     found = _searched(buffers, capacity_bytes, limit, lowest=lowest)
     unexplained = found.status is Status.INFEASIBLE and found.conflict is None
     if not unexplained or capacity_bytes is None:

@@ -142,6 +142,23 @@ class Placed:
         return height / self.bound_bytes - 1 if self.bound_bytes else 0.0
 
 
+def require_addressable(buffers: Sequence[Buffer]) -> None:
+    """Raise :class:`InputError` when buffers stacked at the worst may end beyond 2**60 bytes.
+
+    Offsets are 64-bit integers in every search. A stack of all buffers, each padded up to its
+    alignment, on top of the highest fixed buffer is an upper bound on any useful height.
+    """
+    padded = sum(b.size_bytes + b.alignment_bytes - 1 for b in buffers)
+    fixed = max(
+        (b.fixed_bytes + b.size_bytes for b in buffers if b.fixed_bytes is not None), default=0
+    )
+    if padded + fixed > LARGEST:
+        raise InputError(
+            f"buffers take up to {padded + fixed} bytes together, alignment included, "
+            "but at most 2**60 can be placed; make sizes, alignments or fixed offsets smaller"
+        )
+
+
 def separation(below: Buffer, above: Buffer) -> int | None:
     """Bytes from the offset of ``below`` to the least offset of ``above`` on top of it.
 

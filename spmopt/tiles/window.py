@@ -14,8 +14,12 @@ from math import prod
 
 import numpy as np
 
+from spmopt.core.errors import InputError
 from spmopt.core.table import Bools, Ints
 
+MOST_COVERS = 2**27
+"""Output pixels times kernel positions of the largest window. Tables of first covers take up to
+about 16 bytes for each; this allows a 3 x 3 kernel on 3840 x 2160 pixels in some 2 GB."""
 _KEPT = 64  # tables of places; one of a large map has some megabytes
 Pair = tuple[int, int]
 
@@ -41,6 +45,15 @@ class Window:
     strides: Pair = (1, 1)
     padding: Pair = (0, 0)
     dilations: Pair = (1, 1)
+
+    def __post_init__(self) -> None:
+        pixels, positions = prod(self.output), prod(self.kernel)
+        if pixels * positions > MOST_COVERS:
+            raise InputError(
+                f"a kernel of {positions} positions on {pixels} output pixels: their product is "
+                f"above {MOST_COVERS}, too large to count feature-map elements by tile; "
+                "make the feature map smaller"
+            )
 
     @property
     def is_plain(self) -> bool:

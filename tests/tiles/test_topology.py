@@ -127,3 +127,9 @@ def test_layers_of_size_0_are_refused(what: str) -> None:
 def test_convolutions_of_stride_0_are_refused() -> None:
     with pytest.raises(InputError, match="layer a: stride width is '0'"):
         parse_topology(CONVOLUTION + "a,3,3,1,1,1,1,1,0,\n")
+
+
+def test_a_feature_map_too_large_to_count_is_refused_before_memory_is_taken() -> None:
+    text = CONVOLUTION + "a, 999999999, 28, 8, 3, 8, 16, 8,\n"
+    with pytest.raises(InputError, match=r"line 2: a kernel of 24 positions on 625000000 output"):
+        parse_topology(text)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formulations.placement.place import minimize
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.placement import Buffer, Gap, Placement, require_placement, separation
 from tests.formulations.placement.brute_force import collide, draw
@@ -95,3 +96,18 @@ def test_a_buffer_that_cannot_be(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as raised:
         replace(BUFFERS[0], **change)
     assert message in str(raised.value)
+
+
+def test_buffers_that_could_end_beyond_64_bits_are_refused_before_the_search() -> None:
+    huge = (
+        Buffer(name="b0", lower=6, upper=11, size_bytes=10),
+        Buffer(name="b1", lower=8, upper=18, size_bytes=2**60),
+        Buffer(name="b2", lower=5, upper=18, size_bytes=2),
+    )
+    with pytest.raises(InputError, match=r"at most 2\*\*60 can be placed"):
+        minimize(huge)
+    with pytest.raises(InputError, match=r"at most 2\*\*60 can be placed"):
+        minimize([replace(huge[2], fixed_bytes=2**60 - 1)])
+    placed = minimize([replace(huge[1], size_bytes=2**60 - 1)])
+    assert placed.placement is not None
+    assert placed.placement.height_bytes == 2**60 - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from results.house.run import circles
+from results.house.source import circles
 
 
 def test_no_modules_import_each_other_in_circles() -> None:

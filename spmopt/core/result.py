@@ -263,11 +263,17 @@ class Result:
             raise InputError(f"tolerance: must be 0 or more, is {self.tolerance:g}")
 
     @property
+    def best_bound(self) -> Fraction | None:
+        """The larger of the certified bounds: one over all covers holds for each of them."""
+        known = [each for each in (self.bound, self.cover_bound) if each is not None]
+        return max(known, default=None)
+
+    @property
     def gap(self) -> float | None:
-        """Relative distance to the certified bound."""
-        if self.value is None or self.bound is None:
+        """Relative distance to the best certified bound."""
+        if self.value is None or self.best_bound is None:
             return None
-        return relative_gap(self.value, self.bound)
+        return relative_gap(self.value, self.best_bound)
 
     @property
     def cover_gap(self) -> float | None:
@@ -287,11 +293,18 @@ class Result:
 
     @property
     def enumerated(self) -> bool:
-        """Whether its optimum is claimed by enumeration, which the verifier does not repeat."""
+        """Whether an enumeration, and no prices, says that it is optimal."""
         known = self.class_bound
         every = known is not None and known.holds_for == EVERY_SCHEDULE and self.pieces is None
         tolerance = 0.0 if self.tolerance is None else self.tolerance
         return every and is_optimal(self.class_gap, tolerance)
+
+    @property
+    def claims_enumeration(self) -> bool:
+        """Whether it is called optimal for no other reason."""
+        if self.status is not Status.OPTIMAL or not self.enumerated:
+            return False
+        return not is_optimal(self.gap, self.tolerance or 0.0)
 
     @property
     def order(self) -> Ints | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spmopt.api.arguments import checked
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.analysis import Analysis
@@ -184,11 +184,11 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
 
     instance, schedule, result = solution.instance, solution.schedule, solution.result
     if top < 1:
-        raise InputError(f"top {top}: must be at least 1")
+        raise ArgumentError("top", f" {top}: must be at least 1")
     found = Explanation.of(instance, schedule, result.pieces, result.objective)
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:
-        raise InputError(f"step {step}: there are steps 0 to {count - 1}")
+        raise ArgumentError("step", f" {step}: there are steps 0 to {count - 1}")
     prices = ShadowPrices.of_result(instance, result)
     steps = found.largest(top) if step is None else [step]
     return Stalls(solution, found, prices, steps, in_full=step is not None)

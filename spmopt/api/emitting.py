@@ -13,7 +13,7 @@ from spmopt.api.executing import computation
 from spmopt.api.inputs import Workload
 from spmopt.api.solutions import Solution
 from spmopt.api.verifying import require_feasible, unverified
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
@@ -129,11 +129,11 @@ def emit(
     from spmopt.verifier import require_legal
 
     if kernels is not None and kernels not in FILES:
-        raise InputError(f"kernels {kernels!r}: must be {' or '.join(FILES)}")
+        raise ArgumentError("kernels", f" {kernels}: must be {' or '.join(FILES)}")
     chosen = kernels or ("hash" if network is None and data is None else "reference")
     for name, given in (("network", network), ("data", data), ("seed", seed or None)):
         if given is not None and chosen == "hash":
-            raise InputError(f"{name}: is for kernels reference; leave it or kernels out")
+            raise ArgumentError(name, ": is for kernels reference; leave it or kernels out")
     if not isinstance(result, Solution):
         result = unverified(result, callbacks)
     require_feasible(result)

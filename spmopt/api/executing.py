@@ -13,7 +13,7 @@ from spmopt.api.inputs import Workload
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
 from spmopt.api.verifying import require_feasible, unverified
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
@@ -126,9 +126,9 @@ def run(
     from spmopt.verifier import require_legal
 
     if seed < 0:
-        raise InputError(f"seed: must be 0 or more, is {seed}")
+        raise ArgumentError("seed", f" {seed}: must be 0 or more")
     if isinstance(kernels, str) and kernels not in KERNELS:
-        raise InputError(f"kernels {kernels!r}: must be {' or '.join(KERNELS)}, or a function")
+        raise ArgumentError("kernels", f" {kernels}: must be {' or '.join(KERNELS)}, or a function")
     if not isinstance(result, Solution):
         result = unverified(result, callbacks)
     require_feasible(result)
@@ -186,7 +186,7 @@ def computation(
     if kernels == "hash" or callable(kernels):
         if data is not None or network is not None:
             option = "network" if data is None else "data"
-            raise InputError(f"{option}: is for kernels reference; leave it or kernels out")
+            raise ArgumentError(option, ": is for kernels reference; leave it or kernels out")
         return by_bytes(instance, order, seed, kernels if callable(kernels) else None)
     listing = listing_for(instance, graph, pieces)
     if listing is None:

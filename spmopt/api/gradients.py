@@ -15,7 +15,7 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import machine as machine_of
 from spmopt.api.scheduling import require_limits
 from spmopt.api.shown import Shown
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.api.layers import LayerList, ListedLayer
@@ -402,7 +402,7 @@ def _ways(
     cut = [WHOLE if cores == 1 else f"m/{cores}"] if partition is None else partition
     for name, given in (("replacement", replacement), ("partition", cut), ("order", order)):
         if not given:
-            raise InputError(f"{name}: name at least one")
+            raise ArgumentError(name, ": name at least one")
     kept, cuts, orders = (tuple(dict.fromkeys(given)) for given in (replacement, cut, order))
     return list(product(kept, cuts, orders))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.core.border import is_folder
-from spmopt.core.errors import InputError, require_extra
+from spmopt.core.errors import ArgumentError, InputError, require_extra
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -75,7 +75,7 @@ def load(
     Parameters
     ----------
     source
-        Network name (see :func:`list_networks`), ONNX file, program of torch (.pt2), instance
+        Network name ('spmopt networks' lists them), ONNX file, program of torch (.pt2), instance
         as JSON file, graph or instance.
     training
         Derive the graph of one training step.
@@ -122,7 +122,7 @@ def load(
         return _stored(source, [name for name, is_given in given.items() if is_given])
     require_training(optimizer, training)
     for name in (name for name in parameters or {} if name in _OPTIONS):
-        raise InputError(f"parameters: {name} is an option of its own")
+        raise ArgumentError("parameters", f": {name} is an option of its own")
     if isinstance(source, Graph):
         return _of_graph(source, training, optimizer, dtype, [n for n in given if given[n]])
     from spmopt.frontends import zoo
@@ -206,7 +206,7 @@ def _of_graph(
     from spmopt.graph.training import training_graph
 
     for name in (name for name in given if name not in ("training", "optimizer", "dtype")):
-        raise InputError(f"{name}: {graph.name} is built already; build it so")
+        raise ArgumentError(name, f": {graph.name} is built already; build it so")
     if dtype is not None:
         graph = with_element_type(graph, dtype)
     if training:
@@ -231,7 +231,8 @@ def _stored(source: object, given: Sequence[str]) -> Workload:
 
 def already_lowered(option: str, source: str, why: str = "") -> InputError:
     """Return the error for an option that a lowered instance cannot follow."""
-    return InputError(f"{option}: {source} is lowered already{why}; name a network instead")
+    problem = f": {source} is lowered already{why}; name a network instead"
+    return ArgumentError(option, problem)
 
 
 def require_training(optimizer: str | None, training: bool) -> None:
@@ -241,7 +242,7 @@ def require_training(optimizer: str | None, training: bool) -> None:
     from spmopt.graph.training import require_optimizer
 
     require_optimizer(optimizer)
-    raise InputError(f"optimizer {optimizer}: is for training; add training=True")
+    raise ArgumentError("optimizer", f" {optimizer}: is for training; ask for training, too")
 
 
 @checked
@@ -269,7 +270,7 @@ def machine(
     Parameters
     ----------
     base
-        Machine: name (see :func:`list_machines`), or TOML or YAML file.
+        Machine: name ('spmopt machines' lists them), or TOML or YAML file.
     spm
         Scratchpad size, e.g. 24MB or 24MiB.
     bandwidth
@@ -285,7 +286,7 @@ def machine(
     duplex
         Give reads and writes of DRAM the full bandwidth each.
     technology
-        Memory technology of the scratchpad: name (see :func:`list_technologies`) or TOML file.
+        Memory technology of the scratchpad: name ('spmopt technologies' lists them) or TOML file.
     banks
         Number of banks of the scratchpad's technology that work in parallel; default: unlimited.
     bank

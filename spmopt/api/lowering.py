@@ -11,7 +11,7 @@ from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import Workload, already_lowered, load
 from spmopt.api.inputs import machine as machine_of
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
@@ -125,7 +125,9 @@ def _at_costs(instance: Instance, path: Path, callbacks: Callbacks) -> Instance:
 
     costs = read_costs(path, callbacks.warn)
     if instance.machine.banks:
-        raise InputError("costs: which bank an operation uses is in no such file; leave banks out")
+        raise ArgumentError(
+            "costs", ": which bank an operation uses is in no such file; leave banks out"
+        )
     found, lacking = with_costs(instance, costs, path.name)
     if lacking:
         operations = found.operations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Shown
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.core.placement import Buffer, Placed, Placement
@@ -170,7 +170,7 @@ def place(
     if capacity is None and not minimize:
         raise InputError("give capacity, or minimize for the least height")
     if not time_limit > 0:
-        raise InputError(f"time_limit {time_limit}: must be more than 0 seconds")
+        raise ArgumentError("time_limit", f" {time_limit}: must be more than 0 seconds")
     size = capacity
     if isinstance(size, str):
         size = parse_quantity(size, Dimension.BYTES, "capacity")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.solutions import ComparisonTable, Solution
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.core.instance import Instance
@@ -29,10 +29,10 @@ def require_limits(time_limit: float, tolerance: float, **counts: int | None) ->
     # Whoever has read --tolerance 0.1% may write "0.1%" here as well.
     for name, value in (("time_limit", time_limit), ("tolerance", tolerance)):
         if not isinstance(value, Real) or not isfinite(value) or value < 0:
-            raise InputError(f"{name} {value}: must be a number, 0 or more")
+            raise ArgumentError(name, f" {value}: must be a number, 0 or more")
     for name, count in counts.items():
         if count is not None and count < 1:
-            raise InputError(f"{name} {count}: must be at least 1")
+            raise ArgumentError(name, f" {count}: must be at least 1")
 
 
 @checked
@@ -55,7 +55,7 @@ def solve(
     instance
         What :func:`lower` returns.
     scheduler
-        Name (see :func:`list_schedulers`); default: pieces or page.
+        Name ('spmopt schedulers' lists them); default: pieces or page.
     pieces
         Covers to choose from: none (all operations whole), fuse, batch or all.
     cover

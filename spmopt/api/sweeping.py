@@ -76,7 +76,7 @@ def sweep(
     networks
         Network names, ONNX files, or instances as JSON files.
     schedulers
-        Names (see :func:`list_schedulers`); fluid is the bound. Policies of one's own, as
+        Names ('spmopt schedulers' lists them); fluid is the bound. Policies of one's own, as
         :func:`solve` takes them, must be functions of a module where there are several processes.
     training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.

@@ -14,7 +14,7 @@ from spmopt.api.solutions import Solution
 from spmopt.api.stories import Story
 from spmopt.api.sweep_tables import SweepTable
 from spmopt.core.border import exists, is_file
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.core.instance import Instance
@@ -334,4 +334,4 @@ def require_options(
     ):
         if is_odd:
             other = "a sweep or a search" if of_schedules else "schedules"
-            raise InputError(f"{option}: is for {other}; leave it out")
+            raise ArgumentError(option, f": is for {other}; leave it out")

@@ -5,31 +5,44 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
 from spmopt.api import emitting, inputs
-from spmopt.cli.binding import Call, command
-from spmopt.cli.options import SCHEDULES, Json, require_output
+from spmopt.cli.options import LoadOptions, Printing, Result, Target, option_record, require_output
 from spmopt.core.errors import InputError
 
 _NETWORK = (
-    "What was scheduled, with the options that it was loaded with, for kernels reference: only a "
+    "Scheduled network, with the options that it was loaded with, for kernels reference; only a "
     "result in pieces has it."
 )
-_Folder = Annotated[
-    Path, Option("--output", "-o", help="Folder to write to; existing files are replaced.")
-]
 
 
-@command(SCHEDULES, Kernels=emitting.emit, Network=inputs.load)
+@option_record(emitting.emit)
+class EmitOptions:
+    """Options of ``emitting.emit``."""
+
+    kernels: str | None = None
+    data: str | None = None
+    seed: int = 0
+
+
 def emit(
-    call: Call,
-    schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
-    output: _Folder,
-    network: Annotated[str | None, Argument(help=_NETWORK)] = None,
-    json: Json = False,
+    schedule: Result,
+    network: Annotated[str | None, Parameter(help=_NETWORK)] = None,
+    /,
+    *,
+    output: Target,
+    options: EmitOptions = EmitOptions(),
+    load: LoadOptions = LoadOptions(),
+    printing: Printing = Printing(),
 ) -> None:
-    """Write the commands of a verified schedule, with addresses, for the back end of a compiler."""
+    """Write the commands of a verified schedule, with addresses, for the back end of a compiler.
+
+    Parameters
+    ----------
+    output
+        Folder to write; existing files are replaced.
+    """
     from spmopt.cli.terminal.output import print_json, print_line
     from spmopt.cli.terminal.progress import watching
 
@@ -38,11 +51,13 @@ def emit(
     for name in {name for each in emitting.FILES.values() for name in each}:
         require_output(output / name, [schedule])
     with watching() as callbacks:
-        loaded = None if network is None else call(inputs.load, network, callbacks=callbacks)
-        found = call(emitting.emit, schedule, loaded, callbacks=callbacks)
+        workload = None
+        if network is not None:
+            workload = inputs.load(network, **vars(load), callbacks=callbacks)
+        found = emitting.emit(schedule, workload, **vars(options), callbacks=callbacks)
         callbacks.progress(f"writing {output}", None)
         found.save(output)
-    if json:
+    if printing.json:
         print_json({"folder": str(output), **found.record})
     else:
         print_line(f"{output}: {found.title}")

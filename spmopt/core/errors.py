@@ -17,6 +17,17 @@ class InputError(SpmoptError):
     """Input that cannot be used: says what is wrong, where, and what to do."""
 
 
+class ArgumentError(InputError):
+    """An argument of a public function that cannot be used.
+
+    The command line shows the ``parameter`` as the option that it is given by.
+    """
+
+    def __init__(self, parameter: str, problem: str) -> None:
+        super().__init__(f"{parameter}{problem}")
+        self.parameter, self.problem = parameter, problem
+
+
 class MissingRuleError(InputError):
     """Operators of a file that have no rule; ``paste`` are lines of a file that gives them one."""
 
@@ -43,9 +54,14 @@ class ScheduleError(SpmoptError):
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """Make the error "no ``what`` called ``name``", with the nearest of ``known`` or all."""
     names = sorted(known)
-    near = get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
+    near = nearest(name.lower(), names)
+    hint = f"did you mean {near}?" if near else f"choose one of {', '.join(names)}"
     return InputError(f"no {what} called {name!r}; {hint}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like ``name``, or an empty text."""
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), "")
 
 
 NAMED = 3

@@ -120,6 +120,7 @@ def compare(
     problem: Problem = Problem(),
     schedulers: _Schedulers = None,
     search: SearchOptions = SearchOptions(),
+    wide: bool = False,
     output: Target | None = None,
     printing: Printing = Printing(),
 ) -> int:
@@ -127,6 +128,8 @@ def compare(
 
     Parameters
     ----------
+    wide
+        Show all figures: energy, distance to the best, both gaps, seconds.
     output
         Folder for a result file of each schedule, e.g. page.json; existing files are replaced.
     """
@@ -149,7 +152,7 @@ def compare(
 
     with scheduled(problem, network, run, search.objective) as (found, stopped):
         try:
-            emit(found, printing.json)
+            emit(replace(found, wide=wide), printing.json)
         finally:
             if output is not None:
                 for name, solution in found.files():

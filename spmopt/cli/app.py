@@ -32,6 +32,7 @@ COMMANDS = {
         SCHEDULES,
         "Make an offline page (HTML) of schedules, a sweep or a search.",
     ),
+    "inspect": ("inspect", INPUTS, "Show inputs, operators, layers and peak of a network."),
     "networks": ("lists", INPUTS, "List the networks that are built in."),
     "schedulers": ("lists", INPUTS, "List the schedulers and their options."),
     "machines": ("lists", INPUTS, "List machines."),
@@ -96,7 +97,7 @@ def application(words: list[str]) -> App:
         help_formatter=_Help(HELP_ALL in words),
         version=f"spmopt {__version__}",
         version_flags=("--version", "-V"),
-        default_parameter=Parameter(negative=(), show_default=_default),
+        default_parameter=Parameter(negative=(), show_default=_default, allow_repeating=True),
         config=apply_project,
         console=results(),
     )

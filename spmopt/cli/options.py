@@ -100,7 +100,6 @@ Settings = Annotated[
         converter=settings,
         n_tokens=1,
         accepts_keys=False,
-        allow_repeating=True,
         metavar="KEY=VALUE",
     ),
 ]
@@ -111,7 +110,6 @@ Counts = Annotated[
         converter=counts,
         n_tokens=1,
         accepts_keys=False,
-        allow_repeating=True,
         metavar="NAME=N",
     ),
 ]

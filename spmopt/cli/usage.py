@@ -9,7 +9,6 @@ from cyclopts import (
     CoercionError,
     CycloptsError,
     MissingArgumentError,
-    RepeatArgumentError,
     UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
@@ -75,10 +74,6 @@ def _not_a_value(error: CoercionError) -> str:
     return f"{where}: {token.value!r} is not {_KINDS[error.target_type]}{several}"
 
 
-def _twice(error: RepeatArgumentError) -> str:
-    return f"{error.token.keyword} is given twice; give it once"
-
-
 def _unexpected(error: UnusedCliTokensError) -> str:
     (word, *_) = error.unused_tokens or ("",)
     return f"unexpected argument {word!r}; see '{_command(error)} --help'"
@@ -89,6 +84,5 @@ _MESSAGES: dict[type[CycloptsError], Callable[[Any], str]] = {
     UnknownCommandError: _no_such_command,
     MissingArgumentError: _missing,
     CoercionError: _not_a_value,
-    RepeatArgumentError: _twice,
     UnusedCliTokensError: _unexpected,
 }

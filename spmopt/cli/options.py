@@ -98,7 +98,7 @@ Settings = Annotated[
     Parameter(
         name="--set",
         converter=settings,
-        n_tokens=1,
+        n_tokens=-1,  # one a time, any number of times
         accepts_keys=False,
         metavar="KEY=VALUE",
     ),
@@ -108,7 +108,7 @@ Counts = Annotated[
     Parameter(
         name="--param",
         converter=counts,
-        n_tokens=1,
+        n_tokens=-1,  # one a time, any number of times
         accepts_keys=False,
         metavar="NAME=N",
     ),

@@ -208,10 +208,16 @@ class MapperOptions:
 
 
 @option_record(lowering.lower, _LOWERING)
-class LowerOptions(MapperOptions):
+class CostOptions(MapperOptions):
     """Options of ``lowering.lower``."""
 
     costs: Annotated[str | None, Parameter(metavar="FILE")] = None
+
+
+@option_record(lowering.lower, _LOWERING)
+class LowerOptions(CostOptions):
+    """Options of ``lowering.lower``."""
+
     order: str = "listed"
 
 
@@ -234,12 +240,12 @@ class SearchOptions(Limits):
 
 
 @option_record()
-class Problem:
-    """A network on a machine."""
+class ListedProblem:
+    """A network on a machine, in the order of the network."""
 
     load: LoadOptions = LoadOptions()
     on: MachineOptions = MachineOptions()
-    lower: LowerOptions = LowerOptions()
+    lower: CostOptions = CostOptions()
 
     def build(self, network: str, callbacks: Callbacks) -> Instance:
         """Load and lower the network; a wrong machine does not wait for a large network."""
@@ -268,6 +274,13 @@ class Problem:
     def given(self) -> list[str]:
         """Return the options that are not at their default."""
         return [name for part in (self.load, self.on, self.lower) for name in given(part)]
+
+
+@option_record()
+class Problem(ListedProblem):
+    """A network on a machine, in any order."""
+
+    lower: LowerOptions = LowerOptions()
 
 
 _OTHERWISE = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,14 +32,17 @@ def apply_project(app: App, commands: tuple[str, ...], arguments: ArgumentCollec
     InputError
         The file is not TOML, or names an option that no command has.
     """
+    from spmopt.cli.app import COMMANDS
+
     path = found_file()
     given = {each.name.removeprefix("--"): each for each in arguments if each.tokens}
     if path is None or not commands or any(map(_is_stored, given.values())):
         return
-    options = _options(path, commands[0])
+    every, own = _read(path, commands[0])
     known = {_bare(name) for each in arguments for name in each.names}
-    _require_known(path, set(options) - known)
-    placed = {key: _placed(key, value, path.parent) for key, value in options.items()}
+    _require_known(path, set(every) - known, COMMANDS)
+    _require_known(path, set(own) - known, commands[:1])
+    placed = {key: _placed(key, value, path.parent) for key, value in {**every, **own}.items()}
     apply = Dict(placed, source=str(path), use_commands_as_keys=False, allow_unknown=True)
     apply(app, commands, arguments)
     used = [_bare(each.name) for each in arguments if each.tokens and _bare(each.name) not in given]
@@ -52,27 +56,23 @@ def found_file() -> Path | None:
     return next((path for folder in (here, *here.parents) if is_file(path := folder / NAME)), None)
 
 
-def _options(path: Path, command: str) -> dict[str, Any]:
-    """Read the options of all commands, then those of this one."""
+def _read(path: Path, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of all commands, and those of one."""
     from spmopt.cli.app import COMMANDS
 
     found = read_toml(path, str(path))
-    tables = {name: table for name, table in found.items() if isinstance(table, dict)}
-    for name in tables:
-        if name not in COMMANDS:
-            raise InputError(f"{path}: {unknown('command', name, COMMANDS)}")
-    every = {key: value for key, value in found.items() if key not in tables}
-    return {**every, **tables.get(command, {})}
+    tables = {name: found.pop(name) for name in COMMANDS if isinstance(found.get(name), dict)}
+    return found, tables.get(command, {})
 
 
-def _require_known(path: Path, keys: set[str]) -> None:
-    """Raise :class:`InputError` for a key that is an option of no command."""
+def _require_known(path: Path, keys: set[str], names: Iterable[str]) -> None:
+    """Raise :class:`InputError` for a key that is an option of none of the commands."""
     if not keys:
         return
-    from spmopt.cli.app import COMMANDS, application
+    from spmopt.cli.app import application
 
     app = application([])
-    commands = [app[name] for name in COMMANDS]
+    commands = [app[name] for name in names]
     commands += [part[name] for part in commands for name in part if not name.startswith("-")]
     known = {
         _bare(name)

@@ -18,6 +18,7 @@ from spmopt.api.covers import LISTER, usual_pieces
 from spmopt.api.in_order import first_of
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
+    ListedProblem,
     Names,
     Network,
     Output,
@@ -272,7 +273,7 @@ def instance(
         print_line(f"{output}: {found.name}, {size}")
 
 
-def build(problem: Problem, network: str, callbacks: Callbacks) -> Instance:
+def build(problem: ListedProblem, network: str, callbacks: Callbacks) -> Instance:
     """Build an instance without garbage collection."""
     # A network is up to a million objects that stay to the end: of 100,000 operations, collection
     # took 4 % of the time of `stream`.
@@ -300,7 +301,7 @@ def _usual_pieces(instance: Instance, objective: str) -> str:
 
 @contextmanager
 def scheduled(
-    problem: Problem,
+    problem: ListedProblem,
     network: str,
     run: Callable[[Instance, Callbacks], T],
     objective: str = "time",

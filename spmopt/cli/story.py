@@ -10,15 +10,14 @@ from cyclopts import Parameter
 from spmopt.api import stories, views
 from spmopt.cli.options import (
     Limits,
+    ListedProblem,
     Network,
     Output,
     Printing,
-    Problem,
     option_record,
     require_output,
 )
 from spmopt.cli.schedule import exit_code, scheduled
-from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
     from spmopt.api.callbacks import Callbacks
@@ -39,7 +38,7 @@ def story(
     *,
     options: StoryOptions = StoryOptions(),
     limits: Limits = Limits(),
-    problem: Problem = Problem(),
+    problem: ListedProblem = ListedProblem(),
     output: Output | None = None,
     keep: Path | None = None,
     printing: Printing = Printing(),
@@ -56,8 +55,6 @@ def story(
     """
     from spmopt.cli.terminal.output import emit, print_message
 
-    if "--order" in problem.given():
-        raise InputError("--order: story searches the order itself; leave it out")
     if output is not None:
         views.require_page(output)
         require_output(output)

@@ -100,14 +100,14 @@ def emit(
         What was scheduled, as it was loaded, for kernels reference: a result file has it only if it
         is in pieces.
     kernels
-        What computes operations in C: hash, results that follow from every operand byte and mean
-        nothing (default); reference, what the network says, on the contents of DRAM that are
-        written too, with those expected at the end (default with a network or data).
+        Kernels in C: hash (results depend on every operand byte, without meaning; default) or
+        reference (the network's operators, with initial and expected DRAM content; default with a
+        network or data).
     data
-        Contents of DRAM at the start for kernels reference: integer, small whole numbers, so that
-        sums in any order are the same (default); normal, normally distributed.
+        Initial DRAM content for kernels reference: integer (small whole numbers, exact sums in any
+        order; default) or normal (normally distributed).
     seed
-        Of these contents.
+        Random seed of the initial DRAM content.
     callbacks
         Receive progress.
 

@@ -95,15 +95,14 @@ def run(
     network
         What was scheduled, as it was loaded: a result file has it only if it is in pieces.
     kernels
-        What computes operations: reference, what the network says (default, where it is known);
-        hash, results that follow from every operand byte and mean nothing; or a function of the
-        index of an operation and the bytes of what it reads, that returns the bytes of what it
-        writes.
+        Kernels: reference (the network's operators; default where the network is known), hash
+        (results depend on every operand byte, without meaning), or in Python a function of the
+        index of an operation and the bytes that it reads, which returns the bytes that it writes.
     data
-        Contents of DRAM at the start for kernels reference: integer, small whole numbers, so that
-        sums in any order are the same (default); normal, normally distributed.
+        Initial DRAM content for kernels reference: integer (small whole numbers, exact sums in any
+        order; default) or normal (normally distributed).
     seed
-        Of these contents.
+        Random seed of the initial DRAM content.
     callbacks
         Receive progress.
 

@@ -13,7 +13,7 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import Workload, load
 from spmopt.api.lowering import lower
 from spmopt.api.shown import Shown
-from spmopt.core.errors import InputError, require_extra
+from spmopt.core.errors import InputError, require_package
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
@@ -250,7 +250,7 @@ def _surveyed(
     """Return inputs, open dimensions and operators of an ONNX file."""
     from spmopt.graph.operators import register_operators
 
-    require_extra("onnx", "onnx", f"{path}: an ONNX file")
+    require_package("onnx", f"{path}: an ONNX file")
     # Reading other networks should not wait for the onnx package.
     from spmopt.frontends.onnx_import.survey import survey_onnx
 

@@ -138,7 +138,7 @@ def place(
     time_limit: float = 60.0,
     callbacks: Callbacks = QUIET,
 ) -> BufferPlacement:
-    """Give buffers with known lifetimes their offsets in one memory.
+    """Assign offsets in one memory to buffers with known lifetimes.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def place(
     capacity
         Size of the memory, e.g. 1MiB; an integer is in bytes.
     minimize
-        Place as low as possible, and prove a bound.
+        Minimize the peak, and prove a bound.
     time_limit
         Time limit of the search, in seconds.
     callbacks

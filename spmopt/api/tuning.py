@@ -72,11 +72,11 @@ def tune(
     objectives
         Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others.
     scheduler
-        Scheduler ('spmopt schedulers' lists them); or best-policy, the best of all greedy rules; or
-        bound, no schedule but the certified bound.
+        Scheduler ('spmopt schedulers' lists them); best-policy: the best heuristic; bound: the
+        certified bound alone.
     schedule_for
-        What schedules minimize: time, energy, traffic or another objective; default: the first
-        of ``objectives`` among these three, else time.
+        Objective of the schedules; default: the first of the objectives that is time, energy or
+        traffic, else time.
     time_limit
         Time limit of each schedule, in seconds.
     tolerance
@@ -89,10 +89,10 @@ def tune(
     seed
         Seed of the sampler; the same seed and workers reproduce the trials.
     prune
-        Exclude machines whose bounds prove them to be off the front.
+        Exclude machines whose bounds prove that they are not on the front.
     workers
-        Number of processes that schedule; 0: schedule in this one. Others need a script that can
-        be imported, see :mod:`multiprocessing`.
+        Number of processes that schedule; 0: this process alone. Several need an importable
+        script.
     scheduler_address
         Dask scheduler whose workers evaluate trials, e.g. tcp://host:8786.
     wait_for_workers

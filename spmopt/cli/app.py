@@ -8,14 +8,13 @@ from cyclopts import App, Parameter
 from cyclopts.help import DefaultFormatter
 
 from spmopt import __version__
-from spmopt.cli.options import INPUTS, MANY, PARTS, SCHEDULES
+from spmopt.cli.options import HELP_ALL, HELP_FLAGS, INPUTS, MANY, PARTS, SCHEDULES
 from spmopt.cli.project import apply_project
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
     from rich.console import Console, ConsoleOptions
 
-HELP_ALL = "--help-all"
 COMMANDS = {
     "solve": ("schedule", SCHEDULES, "Schedule a network, verify the schedule, certify its bound."),
     "compare": ("schedule", SCHEDULES, "Compare schedulers with the best certified bound."),
@@ -54,7 +53,7 @@ _RARE = frozenset(
         *("--scheduler-address", "--wait-for-workers", "--timeout", "--keep-schedules"),
         *("--schedule-for", "--prune", "--worth", "--tile", "--partition", "--element-bytes"),
         *("--products-of-activations", "--all-input-gradients", "--im2col", "--add-early"),
-        *("--cfg", "--data"),
+        *("--cfg", "--data", "--clock"),
     )
 )
 """Options that only ``--help-all`` shows."""
@@ -89,12 +88,14 @@ def application(words: list[str]) -> App:
     """Build the program; the module of a command is imported once ``words`` name it."""
     from spmopt.cli.terminal.output import results
 
+    every = HELP_ALL in words
     app = App(
         name="spmopt",
         help="Optimal, verified schedules for the scratchpad of a DNN accelerator.",
         help_format="markdown",
-        help_flags=("--help", "-h", HELP_ALL),
-        help_formatter=_Help(HELP_ALL in words),
+        help_flags=HELP_FLAGS,
+        help_epilogue="" if every or not words else f"{HELP_ALL} shows all options.",
+        help_formatter=_Help(every),
         version=f"spmopt {__version__}",
         version_flags=("--version", "-V"),
         default_parameter=Parameter(negative=(), show_default=_default, allow_repeating=True),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # they would load numpy, and help should not
     from spmopt.core.instance import Instance
     from spmopt.core.machine import Machine
 
+HELP_ALL = "--help-all"
+HELP_FLAGS = ("--help", "-h", HELP_ALL)
 SCHEDULES = Group("Schedules", sort_key=1)
 INPUTS = Group("Inputs", sort_key=2)
 PARTS = Group("Buffers and layers", sort_key=3)

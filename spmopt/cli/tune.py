@@ -10,6 +10,7 @@ from cyclopts import App, Parameter
 from spmopt.api import searches, tuning
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
+    HELP_FLAGS,
     MapperOptions,
     Networks,
     Objectives,
@@ -21,7 +22,12 @@ from spmopt.cli.options import (
 )
 from spmopt.core.errors import InputError
 
-tune = App(name="tune", help="Search machines for networks; show the Pareto front.")
+tune = App(
+    name="tune",
+    help="Search machines for networks; show the Pareto front.",
+    help_flags=HELP_FLAGS,
+    version_flags=(),
+)
 
 
 @option_record(searches.read_search)

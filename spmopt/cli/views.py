@@ -47,8 +47,7 @@ class _Subject:
     top
         Number of the best trials by the first objective to show instead of the front.
     timing
-        Time axis: steps (one after the other, as the makespan counts) or replay (without barriers
-        between steps).
+        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
     """
 
     storage: str | None = None
@@ -122,8 +121,7 @@ def trace(
     Parameters
     ----------
     timing
-        Time axis: steps (one after the other, as the makespan counts) or replay (without barriers
-        between steps).
+        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
     """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -183,19 +184,34 @@ def irreducible(
     return kept
 
 
-def require_extra(package: str, extra: str, what: str) -> None:
+PACKAGES = {
+    "cmaes": "cmaes>=0.12",
+    "distributed": "distributed>=2025.1",
+    "onnx": "onnx>=1.17",
+    "pandas": "pandas>=2.2.2",
+    "psycopg": "psycopg[binary]>=3.2.2",
+    "sklearn": "scikit-learn>=1.5",
+    "torch": "torch>=2.13",
+    "yaml": "pyyaml>=6",
+}
+"""Requirement of each optional package, by the name of its import."""
+
+
+def needs(package: str) -> str:
+    """Return what to install for a package, which holds in a clone and for a wheel alike."""
+    name = re.split(r"[\[>]", PACKAGES[package])[0]
+    return f"needs the package {name}: pip install '{PACKAGES[package]}'"
+
+
+def require_package(package: str, user: str) -> None:
     """Raise :class:`InputError` if an optional package is missing.
 
     Parameters
     ----------
     package
-        Name by which it is imported.
-    extra
-        Extra of this program that installs it.
-    what
-        What needs it, as the message begins.
+        Name of its import, a key of :data:`PACKAGES`.
+    user
+        Subject of the message: the option or file that needs the package.
     """
     if find_spec(package) is None:
-        raise InputError(
-            f"{what} needs {package}, which is not installed; pip install 'spmopt[{extra}]'"
-        )
+        raise InputError(f"{user} {needs(package)}")

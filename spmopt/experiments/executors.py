@@ -14,7 +14,7 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, needs
 from spmopt.experiments.interrupts import unbroken, undisturbed
 
 _CONNECT_S = 10
@@ -144,7 +144,7 @@ def _cluster(address: str, wait_for_workers: int) -> Iterator[tuple[Executor, in
         distributed = import_module("distributed")
     except ImportError:
         raise InputError(
-            "--scheduler-address: Dask is not installed; pip install 'spmopt[cluster]'"
+            f"--scheduler-address {needs('distributed')}"
         ) from None
     try:
         client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)

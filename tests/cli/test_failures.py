@@ -113,7 +113,7 @@ def test_truncated_and_cyclic_files(run: Run, tmp_path: Path) -> None:
         ("--lowering ideal", "--lowering"),
         ("--no-fold", "--fold"),
         ("--throughput 1TFLOP/s", "--throughput"),
-        ("--set array.rows=4 --set array.columns=4", "array"),
+        ("--set array.rows=4 --set array.columns=4", "--set array"),
     ],
 )
 def test_an_instance_is_lowered_already(run: Run, tmp_path: Path, option: str, name: str) -> None:
@@ -201,7 +201,7 @@ def test_process_output_is_plain_when_piped(tmp_path: Path) -> None:
     ran = subprocess.run(line, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "\x1b" not in ran.stdout
     assert ran.stderr == ""
-    assert ran.stdout.splitlines()[-1].startswith("The optimum")
+    assert ran.stdout.splitlines()[-1].startswith("Optimum: ")
 
 
 def test_start_up_loads_nothing_heavy() -> None:

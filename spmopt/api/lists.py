@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     _Pair = tuple[Technology, ScratchpadFigures | None]
 
 _KINDS = (
-    "A policy is a greedy heuristic. A formulation optimizes from the best of some policies on, and "
-    "proves a bound. A relaxation proves a bound, without a schedule. Options follow a name after "
+    "A policy is a greedy heuristic. A formulation optimizes, starting from the best of some "
+    "policies, and proves a bound. A relaxation proves a bound, without a schedule. Options follow a name after "
     "colons: msa:copies=idle:late=load."
 )
 _FIGURES = {

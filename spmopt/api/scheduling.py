@@ -95,9 +95,8 @@ def solve(
     Two objectives in order, as ``time:0.5%,traffic``, ask for the least of the second among
     schedules within 0.5 % (default: 0.1 %) of the least of the first; notes have a bound on it.
 
-    In place of a name a policy itself may be given, a function from an instance to residency
-    intervals (:data:`spmopt.core.scheduler.Policy`), and an :class:`Objective` in place of its name;
-    objectives that are registered go by name too.
+    A policy itself may stand in place of a name: a function from an instance to residency
+    intervals (:data:`spmopt.core.scheduler.Policy`). So may an :class:`Objective`.
     """
     from spmopt.api.covers import solver
     from spmopt.api.in_order import InOrder, is_ordered, solve_in_order

@@ -197,7 +197,7 @@ PACKAGES = {
 """Requirement of each optional package, by the name of its import."""
 
 
-def needs(package: str) -> str:
+def package_hint(package: str) -> str:
     """Return what to install for a package, which holds in a clone and for a wheel alike."""
     name = re.split(r"[\[>]", PACKAGES[package])[0]
     return f"needs the package {name}: pip install '{PACKAGES[package]}'"
@@ -214,4 +214,4 @@ def require_package(package: str, user: str) -> None:
         Subject of the message: the option or file that needs the package.
     """
     if find_spec(package) is None:
-        raise InputError(f"{user} {needs(package)}")
+        raise InputError(f"{user} {package_hint(package)}")

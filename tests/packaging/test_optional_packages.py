@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spmopt.core import errors
-from spmopt.core.errors import PACKAGES, InputError, needs, require_package
+from spmopt.core.errors import PACKAGES, InputError, package_hint, require_package
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -25,7 +25,7 @@ def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         require_package("onnx", "m.onnx: an ONNX file")
     line = "m.onnx: an ONNX file needs the package onnx: pip install 'onnx>=1.17'"
     assert str(raised.value) == line
-    assert needs("psycopg").startswith("needs the package psycopg: ")
+    assert package_hint("psycopg").startswith("needs the package psycopg: ")
 
 
 def test_no_hint_names_an_extra_of_a_project_on_no_index() -> None:

@@ -16,6 +16,8 @@ from spmopt.api.inputs import Workload as Workload
 from spmopt.api.inputs import from_torch as from_torch
 from spmopt.api.inputs import load as load
 from spmopt.api.inputs import machine as machine
+from spmopt.api.inspecting import Inspection as Inspection
+from spmopt.api.inspecting import inspect as inspect
 from spmopt.api.lists import Listing as Listing
 from spmopt.api.lists import list_machines as list_machines
 from spmopt.api.lists import list_networks as list_networks

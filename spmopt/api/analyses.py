@@ -1,4 +1,4 @@
-"""Analyses of a schedule: where time and traffic go, why it stalls, what more would help."""
+"""Analyses of a schedule: time, traffic and reuse, causes of stalls, shadow prices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spmopt.api.arguments import checked
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.analysis import Analysis
@@ -37,7 +37,7 @@ class Breakdowns(Shown):
     analysis
         All figures, as arrays.
     per
-        What the rows are of: a key of :data:`PER`, or None for the tables alone.
+        Unit of the rows: a key of :data:`PER`, or None for the tables alone.
     """
 
     solution: Solution
@@ -58,7 +58,7 @@ class Breakdowns(Shown):
         return analysis_record(self.analysis, self.solution.result, self.per)
 
     def rows(self) -> Sequence[Mapping[str, object]]:
-        """Return a row for each operation, or what ``per`` names."""
+        """Return a row for each operation, layer, tensor or use, as ``per`` says."""
         from spmopt.reporting.analysis import detail, records
 
         return records(detail(self.analysis, self.per or "operation"))
@@ -74,19 +74,19 @@ class Breakdowns(Shown):
 
 @checked
 def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
-    """Break time, traffic and reuse of a schedule down.
+    """Break down time, traffic and reuse of a schedule.
 
     Parameters
     ----------
     solution
-        What :func:`solve` and :func:`read` return.
+        Solution, from :func:`solve` or :func:`read`.
     per
         Also show figures of each operation, layer, tensor or use.
 
     Returns
     -------
     Breakdowns
-        Tables, and rows of what ``per`` names.
+        Tables, and rows by ``per``.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stalls(Shown):
-    """Stalls of a schedule, what caused each, and what more of each resource is worth.
+    """Stalls of a schedule, their causes, and shadow prices of resources.
 
     Attributes
     ----------
@@ -113,11 +113,11 @@ class Stalls(Shown):
     explanation
         All figures, as arrays.
     shadow_prices
-        Shadow prices of scratchpad and bandwidth; None without a certificate of its order.
+        Shadow prices of scratchpad and bandwidth; None without a certificate for its order.
     steps
         Steps that are shown.
     in_full
-        Whether all of their transfers are.
+        Whether all of their transfers are shown.
     """
 
     solution: Solution
@@ -158,12 +158,12 @@ class Stalls(Shown):
 
 @checked
 def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Stalls:
-    """Explain why a schedule stalls, and what more scratchpad and bandwidth would be worth.
+    """Explain the stalls of a schedule, and the worth of more scratchpad and bandwidth.
 
     Parameters
     ----------
     solution
-        What :func:`solve` and :func:`read` return.
+        Solution, from :func:`solve` or :func:`read`.
     top
         Number of steps to show, those with the longest stalls.
     step
@@ -184,11 +184,11 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
 
     instance, schedule, result = solution.instance, solution.schedule, solution.result
     if top < 1:
-        raise InputError(f"top {top}: must be at least 1")
+        raise ArgumentError("top", f" {top}: must be at least 1")
     found = Explanation.of(instance, schedule, result.pieces, result.objective)
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:
-        raise InputError(f"step {step}: there are steps 0 to {count - 1}")
+        raise ArgumentError("step", f" {step}: there are steps 0 to {count - 1}")
     prices = ShadowPrices.of_result(instance, result)
     steps = found.largest(top) if step is None else [step]
     return Stalls(solution, found, prices, steps, in_full=step is not None)

@@ -1,4 +1,4 @@
-"""What a running function reports to its caller, and asks of it."""
+"""Callbacks: progress, incumbents and warnings of a running function."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Callbacks:
     progress
         Gets a message and, where it is known, the fraction done.
     stop
-        Asked often; once true, the best found so far is returned.
+        Polled during the search; when it returns true, the function returns its incumbent.
     on_incumbent
-        Gets better schedules and bounds as they are found.
+        Gets each better schedule and bound.
     note
-        Gets messages about what is going on, as that other processes share the work.
+        Gets messages on the course of the work, e.g. that other processes share it.
     warn
-        Gets what is doubtful about an input; by default a Python warning.
+        Gets doubts about an input; default: a Python warning.
     interrupts
-        Exceptions that end a sweep, a search or gradients in tiles early, with what was found so
-        far as their result; others, and these too by default, pass through.
+        Exceptions that end a sweep, a search or gradients in tiles early, with a partial result;
+        all others pass through (default: all).
     """
 
     progress: Callable[[str, float | None], None] = _silent

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spmopt.core.errors import InputError, unknown
+from spmopt.core.errors import ArgumentError, InputError, unknown
 
 if TYPE_CHECKING:
     from spmopt.core.instance import Instance
@@ -80,7 +80,9 @@ def solver(
             f"{CHOOSER}, or compare"
         )
     if cover is not None and entry.kind is Kind.RELAXATION:
-        raise InputError(f"cover: scheduler {entry.name} gives a bound, no schedule; name another")
+        raise ArgumentError(
+            "cover", f": scheduler {entry.name} gives a bound, no schedule; name another"
+        )
     return entry
 
 
@@ -107,7 +109,7 @@ def _of_family(entry: SchedulerEntry, pieces: str | None) -> SchedulerEntry:
     if pieces is None or pieces == "all":
         return entry
     if entry.chosen:
-        raise InputError(f"pieces {pieces}: scheduler {entry.name} says so itself; give one")
+        raise ArgumentError("pieces", f" {pieces}: scheduler {entry.name} says so itself; give one")
     return entry.choose({"family": pieces})
 
 
@@ -131,5 +133,5 @@ def given_pieces(
         segments = require_cover(cover, listing)
     outside = listing.outside(listing.family(pieces or "all"), segments)
     if outside:
-        raise InputError(f"cover: {outside}, which is none of --pieces {pieces}")
+        raise ArgumentError("cover", f": {outside}, which is none of --pieces {pieces}")
     return Pieces(listing=listing, cover=segments, instance=listing.instance(segments)[0])

@@ -13,7 +13,7 @@ from spmopt.api.inputs import Workload
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
 from spmopt.api.verifying import require_feasible, unverified
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
@@ -95,15 +95,14 @@ def run(
     network
         What was scheduled, as it was loaded: a result file has it only if it is in pieces.
     kernels
-        What computes operations: reference, what the network says (default, where it is known);
-        hash, results that follow from every operand byte and mean nothing; or a function of the
-        index of an operation and the bytes of what it reads, that returns the bytes of what it
-        writes.
+        Kernels: reference (the network's operators; default where the network is known), hash
+        (results depend on every operand byte, without meaning), or in Python a function of the
+        index of an operation and the bytes that it reads, which returns the bytes that it writes.
     data
-        Contents of DRAM at the start for kernels reference: integer, small whole numbers, so that
-        sums in any order are the same (default); normal, normally distributed.
+        Initial DRAM content for kernels reference: integer (small whole numbers, exact sums in any
+        order; default) or normal (normally distributed).
     seed
-        Of these contents.
+        Random seed of the initial DRAM content.
     callbacks
         Receive progress.
 
@@ -126,9 +125,9 @@ def run(
     from spmopt.verifier import require_legal
 
     if seed < 0:
-        raise InputError(f"seed: must be 0 or more, is {seed}")
+        raise ArgumentError("seed", f" {seed}: must be 0 or more")
     if isinstance(kernels, str) and kernels not in KERNELS:
-        raise InputError(f"kernels {kernels!r}: must be {' or '.join(KERNELS)}, or a function")
+        raise ArgumentError("kernels", f" {kernels}: must be {' or '.join(KERNELS)}, or a function")
     if not isinstance(result, Solution):
         result = unverified(result, callbacks)
     require_feasible(result)
@@ -186,7 +185,7 @@ def computation(
     if kernels == "hash" or callable(kernels):
         if data is not None or network is not None:
             option = "network" if data is None else "data"
-            raise InputError(f"{option}: is for kernels reference; leave it or kernels out")
+            raise ArgumentError(option, ": is for kernels reference; leave it or kernels out")
         return by_bytes(instance, order, seed, kernels if callable(kernels) else None)
     listing = listing_for(instance, graph, pieces)
     if listing is None:

@@ -15,7 +15,7 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import machine as machine_of
 from spmopt.api.scheduling import require_limits
 from spmopt.api.shown import Shown
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.api.layers import LayerList, ListedLayer
@@ -155,15 +155,19 @@ def gradients(
         One layer instead: X (M, K) times W (K, N).
     batch
         Batch size of all cores together; default: that of the network, 1 for a topology.
-    parameters, assume_pointwise, operators
-        As for :func:`load`.
+    parameters
+        Parameter of the network, e.g. steps=50, or size of an open dimension of an ONNX file.
+    assume_pointwise
+        Treat all unknown operators of an ONNX file as point-wise.
+    operators
+        TOML file with a rule or a class for each unknown operator.
     products_of_activations
         Include a network's products of two activations (attention), whose gradients are both of
         activations, and named dX and dW all the same.
     only
         Layers whose names contain these words.
     all_input_gradients
-        Compute dX of first layers too, which nothing needs.
+        Compute dX of first layers, too.
     im2col
         Move and hold X and dX as im2col matrices: an element of the feature map as often as windows
         cover it.
@@ -176,8 +180,8 @@ def gradients(
         the outermost, i along M, k along K, j along N; ~ turns round at the end of a loop; @2x4x2
         goes by blocks of so many tiles along i, k, j; /jki are the loops over blocks.
     replacement
-        What stays in the scratchpad, by some schedulers: double-buffer, lru, belady, page
-        (optimal, with a bound of the order), ...
+        Residency, by schedulers: double-buffer, lru, belady, page (optimal, with a bound for the
+        order), ...
     partition
         Some of none, m/2, k/2, n/2 (any number of parts, at most one a row of tiles) and best
         (under double buffering, of none, 2 and 4 parts, on several cores CORES); default: none, on
@@ -198,16 +202,15 @@ def gradients(
     settings
         As for :func:`spmopt.machine`, by key: spm, bandwidth, energy.mac_pj, ...
     objective
-        What choices minimize: time or traffic.
+        Objective of the choices: time or traffic.
     time_limit
         Time limit of a replacement that optimizes, for each layer, in seconds.
     tolerance
         Gap at which it may stop.
     jobs
-        Number of processes; None: all processors. More than one need a script that can be
-        imported, see :mod:`multiprocessing`.
+        Number of processes; None: all processors. Several need an importable script.
     output
-        CSV file that rows are added to as they finish; a run of the same options is resumed.
+        CSV file; rows are added as they finish, and the same command resumes.
     callbacks
         Receive progress and warnings.
 
@@ -402,7 +405,7 @@ def _ways(
     cut = [WHOLE if cores == 1 else f"m/{cores}"] if partition is None else partition
     for name, given in (("replacement", replacement), ("partition", cut), ("order", order)):
         if not given:
-            raise InputError(f"{name}: name at least one")
+            raise ArgumentError(name, ": name at least one")
     kept, cuts, orders = (tuple(dict.fromkeys(given)) for given in (replacement, cut, order))
     return list(product(kept, cuts, orders))
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.api.solutions import Solution
@@ -71,11 +71,13 @@ class InOrder:
 
         names = [name.strip() for name in text.split(",")]
         if len(names) != 2:
-            raise InputError(f"objective {text}: give two in order, as time,traffic")
+            raise ArgumentError("objective", f" {text}: give two in order, as time,traffic")
         slack = names[0].partition(":")[2]
         first, second = (objective_named(name, machine) for name in (first_of(text), names[1]))
         if first == second or (second.cycle and first.replayed != second.replayed):
-            raise InputError(f"objective {text}: the second must be another, of the same time")
+            raise ArgumentError(
+                "objective", f" {text}: the second must be another, of the same time"
+            )
         return cls(first=first, second=second, slack=_slack(slack) if slack else _SLACK)
 
     def weighed(self, weight: Fraction) -> Objective:
@@ -102,7 +104,7 @@ def _slack(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if rest or not 0 <= share <= 1:
-        raise InputError(f"objective: slack {text!r} must be a share up to 100%, as 0.5%")
+        raise ArgumentError("objective", f": slack {text!r} must be a share up to 100%, as 0.5%")
     return share
 
 

@@ -1,4 +1,4 @@
-"""Networks and machines: what is scheduled, and on what."""
+"""Networks and machines: the inputs of a problem."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.core.border import is_folder
-from spmopt.core.errors import InputError, require_extra
+from spmopt.core.errors import ArgumentError, InputError, require_package
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -34,7 +34,7 @@ class Workload:
     Attributes
     ----------
     title
-        Name in tables: that of the network, with its batch and other options.
+        Name in tables: network, batch size and other options.
     source
         Name or path that it was loaded by.
     graph
@@ -75,23 +75,23 @@ def load(
     Parameters
     ----------
     source
-        Network name (see :func:`list_networks`), ONNX file, program of torch (.pt2), instance
-        as JSON file, graph or instance.
+        Network name ('spmopt networks' lists them), ONNX file, torch program (.pt2), instance as
+        JSON file, graph or instance.
     training
-        Derive the graph of one training step.
+        Derive the graph of one training iteration.
     batch
-        Batch size; default: that of the network.
+        Batch size; default: the network's own.
     optimizer
-        Optimizer of the training step: sgd, momentum or adam; default: none.
+        Optimizer of the training iteration: sgd, momentum or adam; default: none.
     dtype
-        Element type of weights and activations, e.g. bf16 or int8; default: fp32, or that of the
-        file.
+        Element type of weights and activations, e.g. bf16 or int8; default: the file's, else fp32.
     parameters
-        Parameter of the network, e.g. steps=50, or size of a symbolic dimension of an ONNX file.
+        Parameter of the network, e.g. steps=50, or size of an open dimension of an ONNX file; may
+        be repeated.
     assume_pointwise
-        Treat all unknown operators of an ONNX file as point-wise; operators says it of each.
+        Treat all unknown operators of an ONNX file as point-wise.
     operators
-        TOML file that gives operators of an ONNX file a rule, or a class, e.g. a line
+        TOML file with a rule or a class for each unknown operator, e.g. a line
         MyOperator.class = "pointwise".
     callbacks
         Receive progress and warnings.
@@ -104,7 +104,7 @@ def load(
     Raises
     ------
     InputError
-        A network or file that cannot be used, or an option that does not go with it.
+        The network or file cannot be used, or an option does not apply to it.
     """
     from spmopt.core.graph import Graph
     from spmopt.core.instance import Instance
@@ -122,7 +122,7 @@ def load(
         return _stored(source, [name for name, is_given in given.items() if is_given])
     require_training(optimizer, training)
     for name in (name for name in parameters or {} if name in _OPTIONS):
-        raise InputError(f"parameters: {name} is an option of its own")
+        raise ArgumentError("parameters", f": {name} is an option of its own")
     if isinstance(source, Graph):
         return _of_graph(source, training, optimizer, dtype, [n for n in given if given[n]])
     from spmopt.frontends import zoo
@@ -172,10 +172,10 @@ def from_torch(
     keywords
         Arguments by name.
     training
-        Trace one training step by AOTAutograd. It begins at the results that are single numbers
-        (losses); where there are none, at all results, whose gradients are made of labels.
+        Trace one training iteration by AOTAutograd. It begins at the results that are single
+        numbers (losses); without such results at all results, whose gradients come from labels.
     optimizer
-        Optimizer of the training step: sgd, momentum or adam; default: none.
+        Optimizer of the training iteration: sgd, momentum or adam; default: none.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def from_torch(
     InputError
         torch is not installed or cannot export the module, or an operator has no rule.
     """
-    require_extra("torch", "torch", "from_torch")
+    require_package("torch", "from_torch")
     require_training(optimizer, training)
     from spmopt.frontends.torch_import import graph_of_module
 
@@ -206,7 +206,7 @@ def _of_graph(
     from spmopt.graph.training import training_graph
 
     for name in (name for name in given if name not in ("training", "optimizer", "dtype")):
-        raise InputError(f"{name}: {graph.name} is built already; build it so")
+        raise ArgumentError(name, f": {graph.name} is built already; build it so")
     if dtype is not None:
         graph = with_element_type(graph, dtype)
     if training:
@@ -230,8 +230,10 @@ def _stored(source: object, given: Sequence[str]) -> Workload:
 
 
 def already_lowered(option: str, source: str, why: str = "") -> InputError:
-    """Return the error for an option that a lowered instance cannot follow."""
-    return InputError(f"{option}: {source} is lowered already{why}; name a network instead")
+    """Return the error for an option, or a key of one, that a lowered instance cannot follow."""
+    parameter, blank, key = option.partition(" ")
+    problem = f"{blank}{key}: {source} is lowered already{why}; name a network instead"
+    return ArgumentError(parameter, problem)
 
 
 def require_training(optimizer: str | None, training: bool) -> None:
@@ -241,7 +243,7 @@ def require_training(optimizer: str | None, training: bool) -> None:
     from spmopt.graph.training import require_optimizer
 
     require_optimizer(optimizer)
-    raise InputError(f"optimizer {optimizer}: is for training; add training=True")
+    raise ArgumentError("optimizer", f" {optimizer}: is for training; ask for training, too")
 
 
 @checked
@@ -269,7 +271,7 @@ def machine(
     Parameters
     ----------
     base
-        Machine: name (see :func:`list_machines`), or TOML or YAML file.
+        Machine: name ('spmopt machines' lists them), or TOML or YAML file.
     spm
         Scratchpad size, e.g. 24MB or 24MiB.
     bandwidth
@@ -283,15 +285,15 @@ def machine(
     dma_setup
         Start-up time of a DMA command, in cycles.
     duplex
-        Give reads and writes of DRAM the full bandwidth each.
+        Full bandwidth for DRAM reads and for DRAM writes.
     technology
-        Memory technology of the scratchpad: name (see :func:`list_technologies`) or TOML file.
+        Memory technology of the scratchpad: name ('spmopt technologies' lists them) or TOML file.
     banks
-        Number of banks of the scratchpad's technology that work in parallel; default: unlimited.
+        Number of parallel banks of the scratchpad's technology; default: unlimited.
     bank
-        Part of the scratchpad with a technology of its own, e.g. 2MB:nvsim-sram; may be repeated.
-        Streams bypass the scratchpad through the first. With a number of ports, e.g.
-        4MB:nvsim-stt:64, accesses take time.
+        Bank of the scratchpad with its own technology, e.g. 2MB:nvsim-sram; may be repeated.
+        Streams pass through the first bank. With a number of ports, e.g. 4MB:nvsim-stt:64, accesses
+        take time.
     settings
         Any setting of a machine file, e.g. energy.mac_pj=1.5; may be repeated.
     callbacks

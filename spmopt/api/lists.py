@@ -1,4 +1,4 @@
-"""What there is to name: networks, machines, schedulers, memory technologies."""
+"""Lists of networks, machines, schedulers and memory technologies."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     _Pair = tuple[Technology, ScratchpadFigures | None]
 
 _KINDS = (
-    "A policy is a greedy rule; a formulation optimizes from the best of some policies on, and "
-    "proves a bound; a relaxation proves a bound, without a schedule. Options follow a name after "
-    "colons, as msa:copies=idle:late=load."
+    "A policy is a greedy heuristic. A formulation optimizes, starting from the best of some "
+    "policies, and proves a bound. A relaxation proves a bound, without a schedule. Options follow a name after "
+    "colons: msa:copies=idle:late=load."
 )
 _FIGURES = {
     "read": ("read_latency_ns", 1e-9, "s"),
@@ -31,10 +31,10 @@ _FIGURES = {
     "write energy": ("write_energy_pj", 1e-12, "J"),
     "leakage": ("leakage_mw", 1e-3, "W"),
 }
-"""Of a scratchpad: field, what it is in base units, base unit."""
+"""Figures of a scratchpad: field, factor to the base unit, base unit."""
 _ACCESS = (
-    "Latency and energy are of one access; bandwidth is of one bank, an access at a time; leakage "
-    "and area are of the whole scratchpad."
+    "Per access: latency and energy. Per bank, one access at a time: bandwidth. Whole scratchpad: "
+    "leakage and area."
 )
 _CURVE = (
     "y(C) = constant + factor x C^exponent, C in MB, y in the unit that the figure's name ends in; "
@@ -48,16 +48,16 @@ _EDAP = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Listing(Shown):
-    """A list of what there is.
+    """A list of networks, machines, schedulers or technologies.
 
     Attributes
     ----------
     document
-        All of it, as ``--json`` prints it.
+        JSON document, as ``--json`` prints it.
     key
         Field of ``document`` that holds the entries.
     tables
-        What is printed.
+        Printed tables.
     """
 
     document: Mapping[str, object]
@@ -81,7 +81,7 @@ class Listing(Shown):
 
 
 Columns = Mapping[str, Callable[[Any], str]]
-"""What a column shows of an entry, by its heading."""
+"""Text of a column for an entry, by heading."""
 
 
 def _grid(entries: Iterable[object], columns: Columns, *folded: str) -> Grid:
@@ -119,7 +119,7 @@ def _listing(
 
 
 def list_networks() -> Listing:
-    """List the networks that come with the program.
+    """List the built-in networks.
 
     Returns
     -------
@@ -134,10 +134,10 @@ def list_networks() -> Listing:
         "network": lambda entry: entry.name,
         "batch": lambda entry: str(entry.batch),
         "parameters": lambda entry: " ".join(f"{k}={v}" for k, v in entry.parameters.items()),
-        "what it is": lambda entry: entry.description,
+        "description": lambda entry: entry.description,
     }
     document = {"networks": [_fields(entry, *fields) for entry in entries]}
-    return _listing("networks", document, _grid(entries, columns, "parameters", "what it is"))
+    return _listing("networks", document, _grid(entries, columns, "parameters", "description"))
 
 
 @checked
@@ -147,7 +147,7 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
     Parameters
     ----------
     names
-        Machine names or TOML files; default: those of the program.
+        Machine names or TOML files; default: all built in.
 
     Returns
     -------
@@ -215,11 +215,11 @@ def list_schedulers() -> Listing:
         "scheduler": lambda entry: entry.name,
         "kind": lambda entry: str(entry.kind),
         "keeps": lambda entry: entry.granularity,
-        "what it does": lambda entry: f"{entry.summary} [{entry.source}]",
+        "description": lambda entry: f"{entry.summary} [{entry.source}]",
     }
     choices: Columns = {"option": itemgetter(0), "of": itemgetter(1), "meaning": itemgetter(2)}
     grids = (
-        _grid(entries, columns, "what it does"),
+        _grid(entries, columns, "description"),
         _grid(_choices(entries), choices, "of", "meaning"),
     )
     document = {"schedulers": records}
@@ -252,7 +252,7 @@ def list_technologies(
     Parameters
     ----------
     names
-        Technology names or TOML files; default: those of the program.
+        Technology names or TOML files; default: all built in.
     capacity
         Show the figures of a scratchpad of this size, e.g. 3MB.
     fit
@@ -263,7 +263,7 @@ def list_technologies(
     Returns
     -------
     Listing
-        What was asked for, of each technology.
+        Figures of each technology.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import Workload, already_lowered, load
 from spmopt.api.inputs import machine as machine_of
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
@@ -41,19 +41,16 @@ def lower(
     machine
         What :func:`spmopt.machine` returns; default: rtx2080ti, or that of the instance.
     lowering
-        How operations use DRAM. tiled: products in the tiles that move least, buffers of streams
-        are counted (default); panel: a product keeps its smallest operand on chip, larger ones are
-        processed in panels; weights: a product keeps its weight or the gradient of it, all else
-        crosses the DRAM boundary once; ideal: every operand crosses it once.
+        Mapper. tiled (default): GEMM tiles and loop order with the least DRAM traffic, buffers
+        included; panel: keep the smallest operand, in panels if large; weights: keep the weight;
+        ideal: each operand is fetched once, no buffers.
     fold
-        With lowering tiled, compute what follows from constants before an inference, and fold batch
-        normalization into the weights of the product before it.
+        With lowering tiled: fold constants, and batch normalization into the product before it.
     costs
-        Cycles, bytes and energy of operations from your own simulator: CSV or JSON file, or folder
-        of ZigZag's results; what it lacks is lowered as ever. Nothing is computed in pieces then.
+        Cycles, bytes and energy of operations from your simulator: CSV or JSON file, or folder of
+        ZigZag results. Missing operations take the built-in model; there is no fusion.
     order
-        Order of the operations: listed, as the network has them (default); depth-first;
-        searched, the best of several by what is on chip when an operation is ready.
+        Order of the operations: listed (of the network), depth-first, or searched.
     callbacks
         Receive progress and warnings.
 
@@ -125,7 +122,9 @@ def _at_costs(instance: Instance, path: Path, callbacks: Callbacks) -> Instance:
 
     costs = read_costs(path, callbacks.warn)
     if instance.machine.banks:
-        raise InputError("costs: which bank an operation uses is in no such file; leave banks out")
+        raise ArgumentError(
+            "costs", ": which bank an operation uses is in no such file; leave banks out"
+        )
     found, lacking = with_costs(instance, costs, path.name)
     if lacking:
         operations = found.operations
@@ -171,5 +170,6 @@ def _on(instance: Instance, machine: Machine | None, source: str) -> Instance:
         fixed["banks"] = (None, machine.memory.banks)
     for key, (old, new) in fixed.items():
         if old != new:
-            raise already_lowered(key, source, why)
+            option = f"settings {key}" if key in ("array", "types", "costs") else key
+            raise already_lowered(option, source, why)
     return replace(instance, machine=machine)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Shown
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.core.placement import Buffer, Placed, Placement
@@ -138,7 +138,7 @@ def place(
     time_limit: float = 60.0,
     callbacks: Callbacks = QUIET,
 ) -> BufferPlacement:
-    """Give buffers with known lifetimes their offsets in one memory.
+    """Assign offsets in one memory to buffers with known lifetimes.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def place(
     capacity
         Size of the memory, e.g. 1MiB; an integer is in bytes.
     minimize
-        Place as low as possible, and prove a bound.
+        Minimize the peak, and prove a bound.
     time_limit
         Time limit of the search, in seconds.
     callbacks
@@ -170,7 +170,7 @@ def place(
     if capacity is None and not minimize:
         raise InputError("give capacity, or minimize for the least height")
     if not time_limit > 0:
-        raise InputError(f"time_limit {time_limit}: must be more than 0 seconds")
+        raise ArgumentError("time_limit", f" {time_limit}: must be more than 0 seconds")
     size = capacity
     if isinstance(size, str):
         size = parse_quantity(size, Dimension.BYTES, "capacity")

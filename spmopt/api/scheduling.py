@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.solutions import ComparisonTable, Solution
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.core.instance import Instance
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spmopt.schedulers.registry import SchedulerEntry
     from spmopt.solving import SolveParams
 
-_JOINT = "joint does, of small instances"
+_JOINT = "joint supports it for small instances"
 
 
 def require_limits(time_limit: float, tolerance: float, **counts: int | None) -> None:
@@ -29,10 +29,10 @@ def require_limits(time_limit: float, tolerance: float, **counts: int | None) ->
     # Whoever has read --tolerance 0.1% may write "0.1%" here as well.
     for name, value in (("time_limit", time_limit), ("tolerance", tolerance)):
         if not isinstance(value, Real) or not isfinite(value) or value < 0:
-            raise InputError(f"{name} {value}: must be a number, 0 or more")
+            raise ArgumentError(name, f" {value}: must be a number, 0 or more")
     for name, count in counts.items():
         if count is not None and count < 1:
-            raise InputError(f"{name} {count}: must be at least 1")
+            raise ArgumentError(name, f" {count}: must be at least 1")
 
 
 @checked
@@ -56,23 +56,24 @@ def solve(
     instance
         What :func:`lower` returns.
     scheduler
-        Name (see :func:`list_schedulers`); default: pieces or page.
+        Name ('spmopt schedulers' lists them); default: pieces or page.
     pieces
-        Covers to choose from: none (all operations whole), fuse, batch or all.
+        Fusion space: none (layer by layer), fuse (one product a group), batch, all.
     cover
-        File with the cover to schedule: TOML, JSON or a result.
+        File with a fusion plan to schedule: TOML, JSON or a result.
     objective
-        What to minimize: time, replay (time without barriers between steps), traffic or energy.
+        Objective: time, replay (time without step barriers), traffic or energy; two in order, as
+        time,traffic.
     time_limit
         Time limit of each scheduler, in seconds.
     tolerance
         Gap at which a schedule counts as optimal.
     threads
-        Number of threads of a solver.
+        Number of solver threads.
     params
         Parameters of the search, :class:`spmopt.SolveParams`.
     callbacks
-        Receive progress and incumbents, and stop the search.
+        Receive progress and incumbents; may stop the search.
 
     Returns
     -------
@@ -86,20 +87,19 @@ def solve(
 
     Notes
     -----
-    A cover (PROBLEM.md, section 1) cuts the list of operations into segments, each computed whole,
-    or depth first in pieces of the batch: one piece through all of the segment, then the next.
-    ``pieces`` names the covers to choose from: ``none`` (the list as given), ``fuse`` (a segment in
-    pieces has one matrix product at most), ``batch`` (any segments) or ``all`` (bands of rows too);
-    the command line takes ``all`` for networks and ONNX files where no scheduler is named, here the
-    default is ``none``. With ``cover`` that one is scheduled. Results of covers have a bound over
-    all of them beside their own.
+    A fusion plan (PROBLEM.md, section 1) partitions the operations, in their order, into groups. A
+    group is untiled, or runs depth first: one fusion tile goes through all of its operations before
+    the next. ``pieces`` names the fusion space: ``none`` (layer by layer), ``fuse`` (micro-batches,
+    one matrix product a group), ``batch`` (micro-batches, any groups) or ``all`` (stripes of rows,
+    too). The default here is ``none``; the command line takes ``all`` for networks and ONNX files
+    where no scheduler is named. With ``cover`` the given plan is scheduled. Results of a plan have
+    a bound over the fusion space beside their own.
 
     Two objectives in order, as ``time:0.5%,traffic``, ask for the least of the second among
     schedules within 0.5 % (default: 0.1 %) of the least of the first; notes have a bound on it.
 
-    In place of a name a policy itself may be given, a function from an instance to what stays on
-    chip (:data:`spmopt.core.scheduler.Policy`), and an :class:`Objective` in place of its name;
-    objectives that are registered go by name too.
+    A policy itself may stand in place of a name: a function from an instance to residency
+    intervals (:data:`spmopt.core.scheduler.Policy`). So may an :class:`Objective`.
     """
     from spmopt.api.covers import solver
     from spmopt.api.in_order import is_ordered, solve_named
@@ -140,7 +140,7 @@ def compare(
     params: SolveParams | None = None,
     callbacks: Callbacks = QUIET,
 ) -> ComparisonTable:
-    """Run several schedulers, all compared with the best certified bound.
+    """Run several schedulers, and compare all with the best certified bound.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ def compare(
     schedulers
         Names; default: all usual ones that support the objective.
     pieces
-        Covers to choose from: none (all operations whole), fuse, batch or all.
+        Fusion space: none (layer by layer), fuse (one product a group), batch, all.
     cover
-        File with the cover to schedule: TOML, JSON or a result.
+        File with a fusion plan to schedule: TOML, JSON or a result.
     objective, time_limit, tolerance, threads, params, callbacks
         As for :func:`solve`.
 
@@ -170,9 +170,9 @@ def compare(
 
     Notes
     -----
-    With ``pieces`` (as for :func:`solve`) policies are run on the list as given and on the best
-    cover found, with ``cover`` all schedulers on that one; each has two gaps, to the bound of its
-    own list or cover and to the bound over all covers.
+    With ``pieces`` (as for :func:`solve`) heuristics run layer by layer and on the best fusion plan
+    found; with ``cover`` all schedulers run on the given plan. Each result has two gaps: to the
+    bound for its plan, and to the bound over the fusion space.
     """
     from spmopt.api.covers import given_pieces, with_chooser
     from spmopt.schedulers.registry import by_name
@@ -220,7 +220,7 @@ def _request(
 
 
 def usual_schedulers(instance: Instance, objective: str | Objective) -> tuple[list[str], str]:
-    """Return the schedulers that a comparison has by default, and a note on those left out."""
+    """Return the default schedulers of a comparison, and a note on those that are skipped."""
     from spmopt.core.objective import Objective, objective_entry
     from spmopt.schedulers.registry import compared, find
 
@@ -231,4 +231,4 @@ def usual_schedulers(instance: Instance, objective: str | Objective) -> tuple[li
     if not unable:
         return able, ""
     name = objective if isinstance(objective, str) else objective.name
-    return able, f"left out, for they do not minimize {name}: {', '.join(unable)}; {_JOINT}"
+    return able, f"skipped (objective {name} unsupported): {', '.join(unable)}; {_JOINT}"

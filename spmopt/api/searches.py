@@ -16,7 +16,7 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Drawing, Shown
 from spmopt.api.solutions import Solution
 from spmopt.core.border import cell
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -337,7 +337,7 @@ def read_search(
     from spmopt.search.study import known, schedules_of
 
     if top is not None and top < 1:
-        raise InputError(f"top {top}: must be at least 1")
+        raise ArgumentError("top", f" {top}: must be at least 1")
     with sound(str(storage)):
         kept, setup = known(open_known(str(storage)), study)
         require_sound(kept, setup)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, package_hint
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,9 +50,7 @@ class Shown(ABC):
         try:
             from pandas import DataFrame
         except ImportError:
-            raise InputError(
-                "to_frame: pandas is not installed; pip install 'spmopt[notebook]'"
-            ) from None
+            raise InputError(f"to_frame {package_hint('pandas')}") from None
         return DataFrame.from_records([dict(row) for row in self.rows()])
 
     def __str__(self) -> str:

@@ -156,11 +156,14 @@ class ComparisonTable(Shown):
         One a scheduler, in the order asked for.
     not_run
         Schedulers that were left out because the run was stopped.
+    wide
+        Whether the table has all figures: energy, distance to the best, both gaps, seconds.
     """
 
     instance: Instance
     results: Sequence[Result]
     not_run: Sequence[str] = ()
+    wide: bool = False
 
     def __getitem__(self, scheduler: str) -> Solution:
         from spmopt.core.errors import unknown
@@ -235,7 +238,8 @@ class ComparisonTable(Shown):
         from spmopt.reporting.comparison import compare_view
 
         del width
-        yield from compare_view(self.instance, self.results, self.not_run).parts()
+        view = compare_view(self.instance, self.results, self.not_run, wide=self.wide)
+        yield from view.parts()
 
     def record(self) -> Mapping[str, object]:
         """Return instance and figures, as ``spmopt compare --json``."""

@@ -120,7 +120,7 @@ def story(
     instance
         What :func:`lower` returns, in the order listed.
     pieces
-        As for :func:`solve`; default: all, where something can be computed in pieces.
+        Fusion space, as for solve; default: all, where fusion is possible.
     reorder
         Search another order of the operations, and schedule in it.
     time_limit

@@ -76,8 +76,8 @@ def sweep(
     networks
         Network names, ONNX files, or instances as JSON files.
     schedulers
-        Names (see :func:`list_schedulers`); fluid is the bound. Policies of one's own, as
-        :func:`solve` takes them, must be functions of a module where there are several processes.
+        Names ('spmopt schedulers' lists them); fluid is the bound. Own policies must be functions
+        of a module if there are several processes.
     training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch
@@ -91,22 +91,22 @@ def sweep(
     settings
         Any other setting of a machine file, e.g. energy.mac_pj=1,2; may be repeated. Commas stand
         between the banks of one machine, semicolons between those of several.
-    objective, time_limit
-        As for :func:`solve`.
+    objective
+        Objective: time, replay, traffic or energy.
+    time_limit
+        Time limit of each schedule, in seconds.
     tolerance
         Gap at which a schedule counts as optimal, and to which bounds are enclosed.
     jobs
-        Number of processes; None: all processors. More than one need a script that can be
-        imported, see :mod:`multiprocessing`.
+        Number of processes; None: all processors. Several need an importable script.
     scheduler_address
         Dask scheduler whose workers replace processes, e.g. tcp://host:8786.
     wait_for_workers
         Number of workers that the Dask scheduler must have before anything starts.
     shard
-        Run only the I-th of N parts of the points, into a file of its own, which :func:`merge`
-        joins with the others.
+        Run only the I-th of N parts of the points, into its own file; 'spmopt merge' joins them.
     output
-        CSV file that rows are added to as they finish; a sweep of the same options is resumed.
+        CSV file; rows are added as they finish, and the same command resumes.
     callbacks
         Receive progress and warnings.
 

@@ -13,7 +13,7 @@ from spmopt.api.inputs import is_stored
 from spmopt.api.scheduling import require_limits
 from spmopt.api.searches import HardwareSearch
 from spmopt.api.sweep_cases import OF_NETWORKS, networks_of
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -72,11 +72,11 @@ def tune(
     objectives
         Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others.
     scheduler
-        Scheduler (see :func:`list_schedulers`); or best-policy, the best of all greedy rules; or
-        bound, no schedule but the certified bound.
+        Scheduler ('spmopt schedulers' lists them); best-policy: the best heuristic; bound: the
+        certified bound alone.
     schedule_for
-        What schedules minimize: time, energy, traffic or another objective; default: the first
-        of ``objectives`` among these three, else time.
+        Objective of the schedules; default: the first of the objectives that is time, energy or
+        traffic, else time.
     time_limit
         Time limit of each schedule, in seconds.
     tolerance
@@ -89,10 +89,10 @@ def tune(
     seed
         Seed of the sampler; the same seed and workers reproduce the trials.
     prune
-        Exclude machines whose bounds prove them to be off the front.
+        Exclude machines whose bounds prove that they are not on the front.
     workers
-        Number of processes that schedule; 0: schedule in this one. Others need a script that can
-        be imported, see :mod:`multiprocessing`.
+        Number of processes that schedule; 0: this process alone. Several need an importable
+        script.
     scheduler_address
         Dask scheduler whose workers evaluate trials, e.g. tcp://host:8786.
     wait_for_workers
@@ -145,14 +145,14 @@ def tune(
         time_limit_s=time_limit,
     )
     if batch is not None and setup.space.has_batch:
-        raise InputError("batch: the space says it; leave one out")
+        raise ArgumentError("batch", ": the space says it; leave one out")
     setup.space.require_possible(setup.names)
     require_energies(setup)
     for name, value, least in (("trials", trials, 1), ("workers", workers, 0), ("seed", seed, 0)):
         if value < least:
             raise InputError(f"{name} {value}: must be at least {least}")
     if timeout is not None and not timeout >= 0:
-        raise InputError(f"timeout {timeout}: must be 0 or more")
+        raise ArgumentError("timeout", f" {timeout}: must be 0 or more")
     require_sampler(sampler, setup.space, setup.objectives)
     effort = Effort(
         trials=trials,

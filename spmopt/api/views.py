@@ -14,7 +14,7 @@ from spmopt.api.solutions import Solution
 from spmopt.api.stories import Story
 from spmopt.api.sweep_tables import SweepTable
 from spmopt.core.border import exists, is_file
-from spmopt.core.errors import InputError
+from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.core.instance import Instance
@@ -55,11 +55,10 @@ def plot(
     subject
         Solution, two solutions of one instance, sweep or search.
     picture
-        What to draw of schedules: map, occupancy, lanes, price, all, roofline or compare;
-        default: all, for two schedules compare.
+        Picture of schedules: map, occupancy, lanes, price, all, roofline or compare; default: all,
+        for two schedules compare.
     timing
-        When things happen: steps (one after the other, as the makespan counts) or replay (without
-        barriers between steps).
+        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
     x
         Horizontal axis of a sweep or search, e.g. scratchpad or time.
     y
@@ -109,8 +108,7 @@ def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = Q
     subject
         Solution, two solutions of one instance, sweep, search, or what :func:`story` returns.
     timing
-        When things happen: steps (one after the other, as the makespan counts) or replay (without
-        barriers between steps).
+        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
     callbacks
         Receive progress.
 
@@ -169,8 +167,7 @@ def trace(
     solution
         What :func:`solve` and :func:`read` return, or two of these.
     timing
-        When things happen: steps (one after the other, as the makespan counts) or replay (without
-        barriers between steps).
+        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
     callbacks
         Receive progress.
 
@@ -334,4 +331,4 @@ def require_options(
     ):
         if is_odd:
             other = "a sweep or a search" if of_schedules else "schedules"
-            raise InputError(f"{option}: is for {other}; leave it out")
+            raise ArgumentError(option, f": is for {other}; leave it out")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import Any
 
 from spmopt.cli.codes import Code, print_version
 
@@ -39,18 +38,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     if words in (["--version"], ["-V"]):
-        # Making all commands to say this took a quarter of a second.
+        # To import the parser for this took a quarter of a second.
         print_version()
         sys.stdout.flush()
         return Code.OK
     from spmopt.cli.app import application
+    from spmopt.cli.terminal.output import silenced
 
-    app = application(next(iter(words), ""))
-    try:
-        code = int(app(words, prog_name="spmopt", standalone_mode=False) or 0)
-    except SystemExit as error:
-        # Typer's help is printed by rich, which leaves this way once nobody reads it.
-        raise error.__context__ or error from None
+    app = application(words)
+    command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    printing = bound.arguments.get("printing")
+    with silenced(printing is not None and printing.quiet):
+        code = int(command(*bound.args, **bound.kwargs) or 0)
     sys.stdout.flush()
     return code
 
@@ -80,11 +79,12 @@ def _explain(error: BaseException) -> Code:
     """Print one line on what went wrong, and what can be pasted to mend it."""
     import traceback
 
-    from typer import Abort, BadParameter
+    from cyclopts import CycloptsError
 
     from spmopt.cli.terminal.streams import complain, discard
     from spmopt.core.border import described, shortened
     from spmopt.core.errors import (
+        ArgumentError,
         ContradictionError,
         InfeasibleError,
         InputError,
@@ -99,15 +99,21 @@ def _explain(error: BaseException) -> Code:
         case OSError(filename=None) if error.errno is not None:  # files have names
             discard(sys.stdout)
             message, code = f"the output cannot be written ({error.strerror})", Code.BAD_INPUT
-        case _ if isinstance(error, BadParameter.__bases__):  # any error of usage
-            message, code = _usage(error), Code.BAD_INPUT
+        case CycloptsError():
+            from spmopt.cli.usage import usage
+
+            message, code = usage(error), Code.BAD_INPUT
+        case ArgumentError():
+            from spmopt.cli.options import flag
+
+            message, code = f"{flag(error.parameter)}{error.problem}", Code.BAD_INPUT
         case InputError():
             code = Code.BAD_INPUT
         case InfeasibleError():
             code = Code.INFEASIBLE
         case ScheduleError() if not isinstance(error, ContradictionError):
             code = Code.NOT_VERIFIED
-        case KeyboardInterrupt() | Abort():
+        case KeyboardInterrupt():
             message, code = "interrupted", Code.INTERRUPTED
         case _ if (told := described(error)) is not None:
             message, code = told, Code.BAD_INPUT
@@ -129,23 +135,3 @@ def _more(error: BaseException) -> list[str]:
 
         return list(conflict_rows(error.conflict))
     return error.paste.splitlines() if isinstance(error, MissingRuleError) else []
-
-
-def _usage(error: Any) -> str:
-    """What typer says; the class is of click, or of typer's own copy of it."""
-    message = str(error.format_message())
-    if message.startswith("No such option: --costs"):
-        # Costs are of one lowering on one machine, and these commands lower for many.
-        return (
-            "no --costs here: they are of one machine; write 'spmopt instance NETWORK --costs FILE "
-            "-o i.json' and name i.json in place of NETWORK, for other --spm and --bandwidth"
-        )
-    head, parser, kind = message.partition("Input should be a valid ")
-    # What a number could not be read from is known to the parser's error alone.
-    wrong: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
-    if not (parser and wrong):
-        return message
-    given = str(wrong[0]["input"])
-    several = "; lists and ranges are for 'spmopt sweep'" if set(given) & set(":,") else ""
-    number = "a number" if kind.startswith("number") else "a whole number"
-    return f"{head}{given!r} is not {number}{several}"

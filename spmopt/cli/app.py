@@ -2,78 +2,110 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-from typer import Argument, Context, Option, Typer
-from typer.core import TyperGroup
+from cyclopts import App, Parameter
+from cyclopts.help import DefaultFormatter
 
-from spmopt.cli.binding import COMMANDS
-from spmopt.cli.codes import print_version
-from spmopt.cli.project import default_map, found_file
-from spmopt.core.errors import InputError
+from spmopt import __version__
+from spmopt.cli.options import HELP_ALL, HELP_FLAGS, INPUTS, MANY, PARTS, SCHEDULES
+from spmopt.cli.project import apply_project
 
-MODULES = {
-    **dict.fromkeys(("solve", "compare", "verify", "analyze", "explain", "instance"), "schedule"),
-    "story": "story",
-    "run": "run",
-    "emit": "emit",
-    **dict.fromkeys(("trace", "plot", "report", "export"), "views"),
-    **dict.fromkeys(("networks", "schedulers", "machines", "technologies"), "lists"),
-    **dict.fromkeys(("place", "tiles"), "parts"),
-    **dict.fromkeys(("sweep", "merge"), "sweep"),
-    "tune": "tune",
+if TYPE_CHECKING:
+    from cyclopts.help import HelpPanel
+    from rich.console import Console, ConsoleOptions
+
+COMMANDS = {
+    "solve": ("schedule", SCHEDULES, "Schedule a network, verify the schedule, certify its bound."),
+    "compare": ("schedule", SCHEDULES, "Compare schedulers with the best certified bound."),
+    "verify": ("schedule", SCHEDULES, "Recompute every claim of a result file, without a solver."),
+    "analyze": ("schedule", SCHEDULES, "Show where a schedule's time, traffic and reuse go."),
+    "explain": ("schedule", SCHEDULES, "Explain the stalls of a schedule, and what would help."),
+    "story": ("story", SCHEDULES, "Show what each decision saves, one after the other."),
+    "run": ("run", SCHEDULES, "Execute a verified schedule on real numbers."),
+    "emit": ("emit", SCHEDULES, "Write DMA and compute commands for the back end of a compiler."),
+    "trace": ("views", SCHEDULES, "Write a schedule, or two, as a trace for ui.perfetto.dev."),
+    "plot": ("views", SCHEDULES, "Draw a schedule, two, a sweep or a search: .png, .svg, .pdf."),
+    "report": (
+        "views",
+        SCHEDULES,
+        "Make an offline page (HTML) of schedules, a sweep or a search.",
+    ),
+    "inspect": ("inspect", INPUTS, "Show inputs, operators, layers and peak of a network."),
+    "networks": ("lists", INPUTS, "List the networks that are built in."),
+    "schedulers": ("lists", INPUTS, "List the schedulers and their options."),
+    "machines": ("lists", INPUTS, "List machines."),
+    "technologies": ("lists", INPUTS, "List memory technologies, or their figures at a capacity."),
+    "instance": ("schedule", INPUTS, "Write the instance of a network as JSON."),
+    "export": ("views", INPUTS, "Write the integer program of a problem as MPS or LP."),
+    "place": ("parts", PARTS, "Assign offsets to buffers with known lifetimes."),
+    "tiles": ("parts", PARTS, "Compare orders of a layer's gradients in tiles."),
+    "sweep": ("sweep", MANY, "Run schedulers over ranges of machines and batch sizes."),
+    "merge": ("sweep", MANY, "Join the files of the shards of a sweep."),
+    "tune": ("tune", MANY, "Search machines for networks; show the Pareto front."),
 }
-"""The module of each command, in the order of the help."""
-_Name = Annotated[str | None, Argument(help="What was to run.")]
-
-
-def application(first: str = "") -> Typer:
-    """Build the program; where its ``first`` word names a command, that command alone.
-
-    To make all of them takes a fifth of a second. A project file may name options of any.
-    """
-    app = Typer(
-        name="spmopt",
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+"""Module, panel and summary of each command."""
+_RARE = frozenset(
+    (
+        *("--optimizer", "--param", "--assume-pointwise", "--operators"),
+        *("--page", "--dma-setup", "--duplex", "--technology", "--banks", "--bank", "--set"),
+        *("--lowering", "--fold", "--costs", "--threads", "--backend", "--shard", "--seed"),
+        *("--scheduler-address", "--wait-for-workers", "--timeout", "--keep-schedules"),
+        *("--schedule-for", "--prune", "--worth", "--tile", "--partition", "--element-bytes"),
+        *("--products-of-activations", "--all-input-gradients", "--im2col", "--add-early"),
+        *("--cfg", "--data", "--clock"),
     )
-    app.callback(invoke_without_command=True)(_top)
-    alone = first in MODULES and found_file() is None
-    for name in (first,) if alone else MODULES:
-        import_module(f"spmopt.cli.{MODULES[name]}")
-        COMMANDS[name](app)
-    moved = {"ignore_unknown_options": True, "allow_extra_args": True}
-    app.command("study", hidden=True, context_settings=moved)(_study)
-    app.command("bench", hidden=True, context_settings=moved)(_bench)
+)
+"""Options that only ``--help-all`` shows."""
+
+
+class _Help(DefaultFormatter):
+    """Help without rare options, unless all are asked for."""
+
+    def __init__(self, every: bool) -> None:
+        super().__init__()
+        self._every = every
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+        """Print one panel."""
+        entries = [
+            each.copy(default=each.default or None)
+            for each in panel.entries
+            if self._every or not _RARE.intersection(each.names)
+        ]
+        if entries:
+            super().__call__(console, options, panel.copy(entries=entries))
+
+
+def _default(value: object) -> str:
+    """Return a default as it is written; none of flags and of what may be left out."""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return "" if value is None or isinstance(value, bool) else f"{value}"
+
+
+def application(words: list[str]) -> App:
+    """Build the program; the module of a command is imported once ``words`` name it."""
+    from spmopt.cli.terminal.output import results
+
+    every = HELP_ALL in words
+    app = App(
+        name="spmopt",
+        help="Optimal, verified schedules for the scratchpad of a DNN accelerator.",
+        help_format="markdown",
+        help_flags=HELP_FLAGS,
+        help_epilogue="" if every or not words else f"{HELP_ALL} shows all options.",
+        help_formatter=_Help(every),
+        version=f"spmopt {__version__}",
+        version_flags=("--version", "-V"),
+        default_parameter=Parameter(negative=(), show_default=_default, allow_repeating=True),
+        config=apply_project,
+        console=results(),
+    )
+    for name, (module, group, summary) in COMMANDS.items():
+        # The page of a command has all of its docstring, the list of commands the summary.
+        own = words[:1] == [name]
+        path = f"spmopt.cli.{module}:{name}"
+        app.command(path, name=name, group=group, help=None if own else summary)
+    app.register_install_completion_command(help="Install completion of commands in the shell.")
     return app
-
-
-def _top(
-    context: Context,
-    version: Annotated[bool, Option("--version", "-V", help="Show the version.")] = False,
-) -> int:
-    """Optimal, verified schedules for the scratchpad of a DNN accelerator."""
-    if version:
-        print_version()
-    elif context.invoked_subcommand is None:
-        print(context.get_help())
-    elif isinstance(context.command, TyperGroup):
-        context.default_map = default_map(context.command.commands)
-    return 0
-
-
-def _study(context: Context, name: _Name = None) -> int:
-    """Name the script of a source checkout that runs a study."""
-    raise _moved("studies", name)
-
-
-def _bench(context: Context, name: _Name = None) -> int:
-    """Name the script of a source checkout that measures the program."""
-    raise _moved("benches", name)
-
-
-def _moved(what: str, name: str | None) -> InputError:
-    """Return the error that names the script; without a name, or for an option, a pattern."""
-    known = "NAME" if name is None or name.startswith("-") else name.replace("-", "_")
-    return InputError(f"{what} are scripts now: python results/{known}/run.py in a source checkout")

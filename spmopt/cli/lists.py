@@ -1,46 +1,51 @@
-"""The commands that list what there is."""
+"""The commands that list networks, schedulers, machines and memory technologies."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument
+from cyclopts import Parameter
 
 from spmopt.api import lists
-from spmopt.cli.binding import Call, command
-from spmopt.cli.options import INPUTS, Json
+from spmopt.cli.options import option_record
 
-_NAMED = "Names or TOML files; default: those of the program."
+_Named = Annotated[tuple[str, ...], Parameter(help="Names or TOML files; default: all built in.")]
+_Json = Annotated[bool, Parameter(help="Print JSON.")]
 
 
-@command(INPUTS, quiet=False)
-def networks(json: Json = False) -> None:
-    """List the networks that come with the program."""
+@option_record(lists.list_technologies)
+class TechnologyOptions:
+    """Options of ``lists.list_technologies``."""
+
+    capacity: str | None = None
+    fit: bool = False
+    configurations: bool = False
+
+
+def networks(*, json: _Json = False) -> None:
+    """List the networks that are built in."""
     _emit(lists.list_networks(), json)
 
 
-@command(INPUTS, quiet=False)
-def schedulers(json: Json = False) -> None:
-    """List the schedulers, and explain their options."""
+def schedulers(*, json: _Json = False) -> None:
+    """List the schedulers and their options."""
     _emit(lists.list_schedulers(), json)
 
 
-@command(INPUTS, quiet=False)
-def machines(
-    machine: Annotated[list[str] | None, Argument(help=_NAMED)] = None, json: Json = False
-) -> None:
+def machines(machines: _Named = (), /, *, json: _Json = False) -> None:
     """List machines: size, rates, and the scratchpad's technology and area where known."""
-    _emit(lists.list_machines(machine or ()), json)
+    _emit(lists.list_machines(machines), json)
 
 
-@command(INPUTS, quiet=False, Options=lists.list_technologies)
 def technologies(
-    call: Call,
-    names: Annotated[list[str] | None, Argument(metavar="TECHNOLOGY", help=_NAMED)] = None,
-    json: Json = False,
+    technologies: _Named = (),
+    /,
+    *,
+    options: TechnologyOptions = TechnologyOptions(),
+    json: _Json = False,
 ) -> None:
     """List memory technologies, their figures at a capacity, or their fits."""
-    _emit(call(lists.list_technologies, names or ()), json)
+    _emit(lists.list_technologies(technologies, **vars(options)), json)
 
 
 def _emit(listing: lists.Listing, as_json: bool) -> None:

@@ -6,28 +6,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument
+from cyclopts import Parameter
 
-from spmopt.api import gradients, inputs, placing
-from spmopt.cli.binding import Call, command
+from spmopt.api import gradients, placing
 from spmopt.cli.codes import Code
-from spmopt.cli.options import PARTS, Jobs, Json, Output, choices, require_output
+from spmopt.cli.options import (
+    Counts,
+    Jobs,
+    MachineSettings,
+    Names,
+    Output,
+    Printing,
+    choices,
+    option_record,
+    require_output,
+)
 from spmopt.core.errors import InfeasibleError, InputError
 
-_MACHINE = (
-    *("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex", "technology"),
-    "banks",
-)
 _Layers = Annotated[
     str | None,
-    Argument(
-        metavar="LAYERS",
-        help="Network (see 'spmopt networks'), ONNX file, or SCALE-Sim topology (.csv). "
+    Parameter(
+        help="Network ('spmopt networks' lists them), ONNX file, or SCALE-Sim topology (.csv). "
         "Convolutions are products of im2col rows.",
     ),
 ]
-
-
 _FILE = "CSV file as MiniMalloc's; a blank line ends it. Columns, by the names in its first line:"
 _COLUMNS = {
     "id": "name (also buffer, buffer_id)",
@@ -44,19 +46,29 @@ _COLUMNS = {
 }
 
 
-@command(PARTS, Options=placing.place)
-def place(
-    call: Call,
-    file: Annotated[Path, Argument(help=choices(_FILE, _COLUMNS))],
-    output: Output,
-    json: Json = False,
-) -> int:
-    """Give buffers with known lifetimes their offsets in one memory.
+@option_record(placing.place)
+class PlaceOptions:
+    """Options of ``placing.place``."""
 
-    The table is written with the column offset. The height is the end of the topmost
+    capacity: str | None = None
+    minimize: bool = False
+    time_limit: float = 60.0
+
+
+def place(
+    file: Annotated[Path, Parameter(help=choices(_FILE, _COLUMNS))],
+    /,
+    *,
+    options: PlaceOptions = PlaceOptions(),
+    output: Output,
+    printing: Printing = Printing(),
+) -> int:
+    """Assign offsets to buffers with known lifetimes in one memory.
+
+    The output is the table with the column offset. The height is the end of the topmost
     buffer; "needed" is a proved bound. Exit code 4: no placement found within the limits.
     """
-    if call.values["capacity"] is None and not call.values["minimize"]:
+    if options.capacity is None and not options.minimize:
         raise InputError("give --capacity SIZE, or --minimize for the least height")
     from spmopt.cli.terminal.interrupt import interruptible
     from spmopt.cli.terminal.live import Live
@@ -67,16 +79,17 @@ def place(
     columns = ("buffers", "height", "bound", "gap", "seconds")
     live = Live(lambda height: f"{int(height):,} B", columns=columns)
     with interruptible() as stopped:
-        with watching(live) as callbacks:
-            found = call(placing.place, file, callbacks=replace(callbacks, stop=stopped))
-        if found.is_infeasible and not json:
+        with watching(live) as shown:
+            callbacks = replace(shown, stop=stopped)
+            found = placing.place(file, **vars(options), callbacks=callbacks)
+        if found.is_infeasible and not printing.json:
             raise InfeasibleError(found.placed.conflict or f"{file}: infeasible")
         found.save(output)
         placed = found.placed.placement is not None
         if placed and found.buffers and found.fixed == len(found.buffers):
             fixed = "all offsets are fixed; to place anew, remove the column offset"
             print_warning(f"{file}: {fixed}")
-        if json:
+        if printing.json:
             print_json(found.record())
         else:
             print_line(f"{found.sentence()}: {output}" if placed else found.sentence())
@@ -87,19 +100,53 @@ def place(
     return Code.INFEASIBLE if found.is_infeasible else Code.NOTHING_FOUND
 
 
-@command(PARTS, without=("base", "bank"), Options=gradients.gradients, Machine=inputs.machine)
-def tiles(call: Call, source: _Layers = None, jobs: Jobs = None, json: Json = False) -> int:
+@option_record(gradients.gradients)
+class TilesOptions:
+    """Options of ``gradients.gradients``."""
+
+    gemm: Annotated[str | None, Parameter(metavar="MxKxN")] = None
+    batch: int | None = None
+    parameters: Counts | None = None
+    assume_pointwise: bool = False
+    operators: str | None = None
+    products_of_activations: bool = False
+    only: str | None = None
+    all_input_gradients: bool = False
+    im2col: bool = False
+    order: Names = ("sequential", "interleaved", "dx-major", "dw-major", "algorithm-1")
+    replacement: Names = ("double-buffer",)
+    partition: Names | None = None
+    cores: int = 1
+    tile: Annotated[str | None, Parameter(metavar="MxKxN")] = None
+    element_bytes: int = 4
+    add_early: bool = False
+    machine: str = "small-npu"
+    cfg: str | None = None
+    objective: str = "time"
+    time_limit: float = 60.0
+    tolerance: float = 1e-4
+    jobs: Jobs = None
+    output: Annotated[str | None, Parameter(name=("--output", "-o"))] = None
+
+
+def tiles(
+    source: _Layers = None,
+    /,
+    *,
+    options: TilesOptions = TilesOptions(),
+    machine: MachineSettings = MachineSettings(),
+    printing: Printing = Printing(),
+) -> int:
     """Compare orders of a layer's gradients in tiles, and replacements under them."""
     from spmopt.cli.terminal.output import emit, exit_code
     from spmopt.cli.terminal.progress import watching
 
-    values = call.values
-    if values["output"] is not None:
-        require_output(Path(values["output"]), (source, values["machine"], values["cfg"]))
-    own = {name: values[name] for name in _MACHINE if values[name] is not None}
-    settings = {**values["settings"], **own}
+    if options.output is not None:
+        require_output(Path(options.output), (source, options.machine, options.cfg))
+    own = {name: value for name, value in vars(machine).items() if value is not None}
+    settings = {**own.pop("settings", {}), **own}
     with watching(remaining=True) as callbacks:
-        found = call(gradients.gradients, source, settings=settings, jobs=jobs, callbacks=callbacks)
+        found = gradients.gradients(source, **vars(options), settings=settings, callbacks=callbacks)
     code = exit_code(found.left)
-    emit(found, json)
+    emit(found, printing.json)
     return code

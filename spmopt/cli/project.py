@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from typer import Context
+from cyclopts.config import Dict
 
 from spmopt.api.inputs import is_stored
+from spmopt.cli.terminal.output import print_message
 from spmopt.core.border import is_file, read_toml
 from spmopt.core.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from cyclopts import App, Argument, ArgumentCollection
 
 NAME = "spmopt.toml"
 _FILES = ("machine", "technology", "space", "cfg", "cover", "costs")
 """Options that may name a file, from the folder of the project file."""
+_SUFFIXES = (".toml", ".cfg", ".csv", ".json")
 
 
-def sources(context: Context, values: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Return which options are on the command line, and which from the project file.
+def apply_project(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Set options that are in the project file and not on the command line, and say which.
 
-    What a stored instance or result fixes is taken back in ``values``.
+    A stored instance or result as input fixes them: then the file is left out.
+
+    Raises
+    ------
+    InputError
+        The file is not TOML, or names an option that no command has.
     """
-    by = {name: getattr(context.get_parameter_source(name), "name", "") for name in values}
-    used = [name for name, source in by.items() if source == "DEFAULT_MAP"]
-    named = {name: value for name, value in values.items() if name not in ("cover", "costs")}
-    if any(is_stored(value) for value in named.values() if isinstance(value, str)):
-        context.default_map = None
-        plain = {each.name: each.get_default(context) for each in context.command.params}
-        values.update({name: plain[name] for name in used})
-        used = []
-    return [name for name, source in by.items() if source == "COMMANDLINE"], used
+    from spmopt.cli.app import COMMANDS
 
-
-def note(used: Sequence[str]) -> str:
-    """Say which options are from the project file."""
-    names = ", ".join(used).replace("_", "-").replace("base", "machine")
-    return f"note: {names} as in {found_file()}"
+    path = found_file()
+    given = {each.name.removeprefix("--"): each for each in arguments if each.tokens}
+    if path is None or not commands or any(map(_is_stored, given.values())):
+        return
+    every, own = _read(path, commands[0])
+    known = {_bare(name) for each in arguments for name in each.names}
+    _require_known(path, set(every) - known, COMMANDS)
+    _require_known(path, set(own) - known, commands[:1])
+    placed = {key: _placed(key, value, path.parent) for key, value in {**every, **own}.items()}
+    apply = Dict(placed, source=str(path), use_commands_as_keys=False, allow_unknown=True)
+    apply(app, commands, arguments)
+    used = [_bare(each.name) for each in arguments if each.tokens and _bare(each.name) not in given]
+    if used and "quiet" not in given:
+        print_message(f"note: {', '.join(used)} as in {path}")
 
 
 def found_file() -> Path | None:
@@ -45,60 +56,45 @@ def found_file() -> Path | None:
     return next((path for folder in (here, *here.parents) if is_file(path := folder / NAME)), None)
 
 
-def default_map(commands: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read the project file: options of every command that has them, then of single commands.
+def _read(path: Path, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of all commands, and those of one."""
+    from spmopt.cli.app import COMMANDS
 
-    Parameters
-    ----------
-    commands
-        Commands by name.
-
-    Raises
-    ------
-    InputError
-        It is not TOML, or names an option or a command that there is none of.
-    """
-    path = found_file()
-    if path is None:
-        return None
     found = read_toml(path, str(path))
-    own = {name: found.pop(name) for name in commands if isinstance(found.get(name), dict)}
-    known = {name: _options(each) for name, each in commands.items()}
-    every = {key: name for names in known.values() for key, name in names.items()}
-    result: dict[str, Any] = {}
-    for command, names in known.items():
-        mine = own.get(command, {})
-        for options, allowed in ((found, every), (mine, names)):
-            for key in options:
-                if key not in allowed:
-                    raise InputError(f"{path}: {unknown('option', key, allowed)}")
-        result[command] = {
-            names[key]: _placed(key, value, path.parent)
-            for key, value in {**found, **mine}.items()
-            if key in names
-        }
-        for part in getattr(commands[command], "commands", ()):
-            result[command][part] = dict(result[command])
-    return result
+    tables = {name: found.pop(name) for name in COMMANDS if isinstance(found.get(name), dict)}
+    return found, tables.get(command, {})
 
 
-def _options(command: Any) -> dict[str, str]:
-    """Return parameters by their options, without dashes; those of a group's commands too."""
-    found = {
-        flag.removeprefix("--"): each.name
-        for each in command.params
-        for flag in each.opts
-        if flag.startswith("--")
+def _require_known(path: Path, keys: set[str], names: Iterable[str]) -> None:
+    """Raise :class:`InputError` for a key that is an option of none of the commands."""
+    if not keys:
+        return
+    from spmopt.cli.app import application
+
+    app = application([])
+    commands = [app[name] for name in names]
+    commands += [part[name] for part in commands for name in part if not name.startswith("-")]
+    known = {
+        _bare(name)
+        for command in commands
+        for each in command.assemble_argument_collection()
+        for name in each.names
     }
-    for part in getattr(command, "commands", {}).values():
-        found |= _options(part)
-    return found
+    for key in sorted(keys - known):
+        raise InputError(f"{path}: {unknown('option', key, known)}")
+
+
+def _bare(option: str) -> str:
+    return option.removeprefix("--")
+
+
+def _is_stored(argument: Argument) -> bool:
+    """Return whether an argument names a stored instance or result as input."""
+    is_other = _bare(argument.name) in (*_FILES, "output", "keep", "csv")
+    return not is_other and any(is_stored(token.value) for token in argument.tokens)
 
 
 def _placed(key: str, value: Any, folder: Path) -> Any:
-    is_file = (
-        key in _FILES
-        and isinstance(value, str)
-        and value.endswith((".toml", ".cfg", ".csv", ".json"))
-    )
-    return str(folder / value) if is_file else value
+    """Return a value, as seen from the working directory where it names a file."""
+    is_path = key in _FILES and isinstance(value, str) and value.endswith(_SUFFIXES)
+    return str(folder / value) if is_path else value

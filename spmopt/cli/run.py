@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-from typer import Argument
+from cyclopts import Parameter
 
 from spmopt.api import executing, inputs
-from spmopt.cli.binding import Call, command
 from spmopt.cli.codes import Code
-from spmopt.cli.options import SCHEDULES, Json
+from spmopt.cli.options import LoadOptions, Printing, Result, option_record
 
 _NETWORK = (
-    "What was scheduled, with the options that it was loaded with: only a result in pieces has it. "
-    "Without, kernels are hash."
+    "Scheduled network, with the options that it was loaded with; only a result in pieces has it. "
+    "Without it, kernels are hash."
 )
 
 
-@command(SCHEDULES, Execution=executing.run, Network=inputs.load)
+@option_record(executing.run)
+class RunOptions:
+    """Options of ``executing.run``."""
+
+    kernels: str | None = None
+    data: str | None = None
+    seed: int = 0
+
+
 def run(
-    call: Call,
-    schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
-    network: Annotated[str | None, Argument(help=_NETWORK)] = None,
-    json: Json = False,
+    schedule: Result,
+    network: Annotated[str | None, Parameter(help=_NETWORK)] = None,
+    /,
+    *,
+    options: RunOptions = RunOptions(),
+    load: LoadOptions = LoadOptions(),
+    printing: Printing = Printing(),
 ) -> int:
     """Execute a verified schedule on real numbers, and compare with plain execution."""
     from spmopt.cli.terminal.output import emit
     from spmopt.cli.terminal.progress import watching
 
     with watching() as callbacks:
-        loaded = None if network is None else call(inputs.load, network, callbacks=callbacks)
-        found = call(executing.run, schedule, loaded, callbacks=callbacks)
-    emit(found, json)
+        workload = None
+        if network is not None:
+            workload = inputs.load(network, **vars(load), callbacks=callbacks)
+        found = executing.run(schedule, workload, **vars(options), callbacks=callbacks)
+    emit(found, printing.json)
     return Code.OK if found.same else Code.NOT_VERIFIED

@@ -9,22 +9,26 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
-from spmopt.api import analyses, inputs, lowering, scheduling, verifying
+from spmopt.api import analyses, inputs, scheduling, verifying
 from spmopt.api.covers import LISTER, usual_pieces
 from spmopt.api.in_order import first_of
-from spmopt.cli.binding import Call, command, flag
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
-    INPUTS,
-    SCHEDULES,
-    Json,
+    ListedProblem,
+    Names,
     Network,
-    OptionalOutput,
     Output,
+    Printing,
+    Problem,
+    Result,
+    SearchOptions,
+    Target,
+    given,
+    option_record,
     require_output,
 )
 from spmopt.core.errors import InfeasibleError, InputError
@@ -33,91 +37,123 @@ if TYPE_CHECKING:  # they would load numpy, and help should not
     from spmopt.api.callbacks import Callbacks
     from spmopt.api.solutions import ComparisonTable, Solution
     from spmopt.core.instance import Instance
-    from spmopt.core.result import Result
+    from spmopt.core.result import Result as Scheduled
 
-_BACKEND = (
-    "Solve the PuLP model of the scheduler instead, by pulp:cbc, pulp:highs, pulp:gurobi, "
-    "pulp:cplex, pulp:scip or another solver of PuLP."
-)
-_Csv = Annotated[
-    Path | None, Option("--csv", help="File to write rows to; an existing one is replaced.")
-]
 _LARGE = 10_000
-"""Operations of a network that would take long to look through."""
-_OF_VIEW = ("per", "top", "step")
-"""Options of what is shown of a schedule."""
+"""Operations above which garbage collection over the network would take long."""
 Stop = Callable[[], bool]
 T = TypeVar("T")
+_Csv = Annotated[Path | None, Parameter(help="CSV file to write; an existing one is replaced.")]
+_Scheduler = Annotated[
+    str | None,
+    Parameter(
+        name=("--scheduler", "-s"),
+        help="Name ('spmopt schedulers' lists them); default: pieces or page.",
+    ),
+]
+_Schedulers = Annotated[
+    Names | None,
+    Parameter(
+        name=("--schedulers", "--scheduler", "-s"),
+        help="Names ('spmopt schedulers' lists them); default: all usual ones for the objective.",
+    ),
+]
 
 
-BUILT: dict[str, Any] = {
-    "Network": inputs.load,
-    "Machine": inputs.machine,
-    "Lowering": lowering.lower,
-}
-_SEARCHED = {**BUILT, "Search": scheduling.solve}
+@option_record()
+class OneSchedule:
+    """A problem, and how it is scheduled."""
+
+    problem: Problem = Problem()
+    search: SearchOptions = SearchOptions()
+    scheduler: _Scheduler = None
+
+    def solve(self, instance: Instance, callbacks: Callbacks) -> Solution:
+        """Schedule an instance; where nothing else is asked for, with fusion."""
+        search = self.search
+        if self.scheduler is None and search.pieces is None and search.cover is None:
+            search = replace(search, pieces=_usual_pieces(instance, search.objective))
+        return scheduling.solve(instance, self.scheduler, **vars(search), callbacks=callbacks)
+
+    def given(self) -> list[str]:
+        """Return the options that are not at their default."""
+        scheduler = ["--scheduler"] * (self.scheduler is not None)
+        return [*self.problem.given(), *given(self.search), *scheduler]
 
 
-@command(SCHEDULES, **_SEARCHED)
 def solve(
-    call: Call,
     network: Network,
-    backend: Annotated[str | None, Option(metavar="pulp:NAME", help=_BACKEND, hidden=True)] = None,
-    output: OptionalOutput = None,
-    json: Json = False,
+    /,
+    *,
+    options: OneSchedule = OneSchedule(),
+    backend: Annotated[str | None, Parameter(metavar="pulp:NAME")] = None,
+    output: Output | None = None,
+    printing: Printing = Printing(),
 ) -> int:
-    """Schedule a network, verify the schedule and certify its bound."""
+    """Schedule a network, verify the schedule and certify its bound.
+
+    Parameters
+    ----------
+    backend
+        Solve the PuLP model of the scheduler instead, by pulp:cbc, pulp:highs, pulp:gurobi,
+        pulp:cplex, pulp:scip or another solver of PuLP.
+    """
     from spmopt.cli.terminal.output import emit
 
     if output is not None:
         require_output(output)
-    with scheduled(call, network, _solving(call, backend)) as (solution, stopped):
+    if backend is not None:
+        options = replace(options, scheduler=f"{options.scheduler or LISTER}@{backend}")
+    objective = options.search.objective
+    with scheduled(options.problem, network, options.solve, objective) as (solution, stopped):
         try:
-            emit(solution, json)
-        finally:  # where nobody reads what is printed, as after a hang-up, it is kept all the same
+            emit(solution, printing.json)
+        finally:  # after a hang-up nobody reads the output; the file is written all the same
             if output is not None:
                 solution.save(output)
         return exit_code([solution.result], stopped())
 
 
-@command(SCHEDULES, **BUILT, Search=scheduling.compare)
 def compare(
-    call: Call,
     network: Network,
-    output: Annotated[
-        Path | None,
-        Option(
-            "--output",
-            "-o",
-            help="Folder to write a result file of each to, e.g. page.json; those there are "
-            "replaced.",
-        ),
-    ] = None,
-    json: Json = False,
+    /,
+    *,
+    problem: Problem = Problem(),
+    schedulers: _Schedulers = None,
+    search: SearchOptions = SearchOptions(),
+    wide: bool = False,
+    output: Target | None = None,
+    printing: Printing = Printing(),
 ) -> int:
-    """Compare schedulers, all against the best certified bound."""
+    """Compare schedulers, all with the best certified bound.
+
+    Parameters
+    ----------
+    wide
+        Show all figures: energy, distance to the best, both gaps, seconds.
+    output
+        Folder for a result file of each schedule, e.g. page.json; existing files are replaced.
+    """
     from spmopt.cli.terminal.output import emit, print_message
     from spmopt.schedulers.registry import find
 
-    given: list[str] | None = call.values["schedulers"]
-    if given is not None:
-        given = [find(name).name for name in given]
+    asked = None if schedulers is None else [find(name).name for name in schedulers]
 
     def run(instance: Instance, callbacks: Callbacks) -> ComparisonTable:
-        names, pieces = given, call.values["pieces"]
+        names, options = asked, search
         if names is None:
-            names, note = scheduling.usual_schedulers(instance, call.values["objective"])
+            names, note = scheduling.usual_schedulers(instance, search.objective)
             print_message(note) if note else None
-        if given is None and pieces is None:
-            pieces = _usual_pieces(instance, call)
+            if search.pieces is None:
+                options = replace(search, pieces=_usual_pieces(instance, search.objective))
         if output is not None:
             for name in names:
                 require_output(output / f"{name}.json")
-        return call(scheduling.compare, instance, names, pieces=pieces, callbacks=callbacks)
+        return scheduling.compare(instance, names, **vars(options), callbacks=callbacks)
 
-    with scheduled(call, network, run) as (found, stopped):
+    with scheduled(problem, network, run, search.objective) as (found, stopped):
         try:
-            emit(found, json)
+            emit(replace(found, wide=wide), printing.json)
         finally:
             if output is not None:
                 for name, solution in found.files():
@@ -125,66 +161,86 @@ def compare(
         return exit_code(found.results, stopped())
 
 
-@command(SCHEDULES)
-def verify(
-    result: Annotated[Path, Argument(help="Result file.")],
-    json: Json = False,
-) -> int:
-    """Recompute everything that a result file claims, without any solver."""
+def verify(result: Result, /, *, printing: Printing = Printing()) -> int:
+    """Recompute every claim of a result file, without a solver."""
     from spmopt.cli.terminal.output import emit
     from spmopt.cli.terminal.progress import watching
 
     with watching() as callbacks:
         found = verifying.verify(result, callbacks=callbacks)
-    emit(found, json)
+    emit(found, printing.json)
     return Code.NOT_VERIFIED if found.violations else Code.OK
 
 
-@command(SCHEDULES, Options=analyses.analyze, **_SEARCHED)
-def analyze(call: Call, network: Network, csv: _Csv = None, json: Json = False) -> int:
-    """Show where a schedule's time, traffic and reuse go; a result file can stand for NETWORK.
+def analyze(
+    network: Network,
+    /,
+    *,
+    per: str | None = None,
+    options: OneSchedule = OneSchedule(),
+    csv: _Csv = None,
+    printing: Printing = Printing(),
+) -> int:
+    """Show where a schedule's time, traffic and reuse go; NETWORK may be a result file.
 
-    The columns are explained below the tables, and in the README.
+    Parameters
+    ----------
+    per
+        Also show figures per operation, layer, tensor or use.
     """
     from spmopt.cli.terminal.output import emit
     from spmopt.core.errors import unknown
 
-    per = call.values["per"]
     if per is not None and per not in analyses.PER:
         raise unknown("choice for --per", per, analyses.PER)
     if csv is not None:
-        require_output(csv, (network, call.values["base"]), "--csv")
-    with legal(call, network) as (solution, code):
+        require_output(csv, (network, options.problem.on.base), "--csv")
+    with legal(options, network) as (solution, code):
         if solution.result.schedule is not None:
-            found = call(analyses.analyze, solution)
+            found = analyses.analyze(solution, per=per)
             if csv is not None:
                 found.save_csv(csv)
-            emit(found, json)
+            emit(found, printing.json)
         return code()
 
 
-@command(SCHEDULES, Options=analyses.explain, **_SEARCHED)
-def explain(call: Call, network: Network, csv: _Csv = None, json: Json = False) -> int:
-    """Explain why a schedule stalls, and what more SPM and bandwidth are worth.
+def explain(
+    network: Network,
+    /,
+    *,
+    top: int = 5,
+    step: int | None = None,
+    options: OneSchedule = OneSchedule(),
+    csv: _Csv = None,
+    printing: Printing = Printing(),
+) -> int:
+    """Explain the stalls of a schedule, and the worth of more SPM and bandwidth.
 
-    A result file can stand for NETWORK.
+    NETWORK may be a result file.
+
+    Parameters
+    ----------
+    top
+        Number of steps to show, by length of their stalls.
+    step
+        Show this step instead, counted from 0, in full.
     """
     from spmopt.cli.terminal.output import emit, print_json
 
-    if call.values["top"] < 1:
-        raise InputError(f"--top {call.values['top']}: must be at least 1")
+    if top < 1:
+        raise InputError(f"--top {top}: must be at least 1")
     if csv is not None:
-        require_output(csv, (network, call.values["base"]), "--csv")
+        require_output(csv, (network, options.problem.on.base), "--csv")
     try:
-        with legal(call, network) as (solution, code):
+        with legal(options, network) as (solution, code):
             if solution.result.schedule is not None:
-                found = call(analyses.explain, solution)
+                found = analyses.explain(solution, top=top, step=step)
                 if csv is not None:
                     found.save_csv(csv)
-                emit(found, json)
+                emit(found, printing.json)
             return code()
     except InfeasibleError as error:
-        if not json or error.conflict is None:
+        if not printing.json or error.conflict is None:
             raise
         from spmopt.reporting.results import conflict_record
 
@@ -192,8 +248,14 @@ def explain(call: Call, network: Network, csv: _Csv = None, json: Json = False) 
         return Code.INFEASIBLE
 
 
-@command(INPUTS, **BUILT)
-def instance(call: Call, network: Network, output: Output, json: Json = False) -> None:
+def instance(
+    network: Network,
+    /,
+    *,
+    problem: Problem = Problem(),
+    output: Output,
+    printing: Printing = Printing(),
+) -> None:
     """Write the instance of a network as JSON."""
     from spmopt.cli.terminal.output import print_json, print_line
     from spmopt.cli.terminal.progress import watching
@@ -202,69 +264,36 @@ def instance(call: Call, network: Network, output: Output, json: Json = False) -
 
     require_output(output)
     with watching() as callbacks:
-        found = build(call, network, callbacks)
+        found = build(problem, network, callbacks)
         write_instance(output, found)
-    if json:
+    if printing.json:
         print_json(instance_record(found))
     else:
         size = f"{len(found.operations)} operations, {len(found.tensors)} tensors"
         print_line(f"{output}: {found.name}, {size}")
 
 
-def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
-    """Build the instance that options describe; a wrong machine does not wait for a network."""
-    # A network is up to a million objects that are there to the end: of 100,000 operations, looking
-    # through them for garbage took 4 % of what `stream` takes.
-    searched = gc.isenabled()
+def build(problem: ListedProblem, network: str, callbacks: Callbacks) -> Instance:
+    """Build an instance without garbage collection."""
+    # A network is up to a million objects that stay to the end: of 100,000 operations, collection
+    # took 4 % of the time of `stream`.
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
-        found = _built(call, network, callbacks)
+        found = problem.build(network, callbacks)
         if len(found.operations) > _LARGE:
             gc.freeze()
         return found
     finally:
-        if searched:
+        if was_enabled:
             gc.enable()
 
 
-def _built(call: Call, network: str, callbacks: Callbacks) -> Instance:
-    if not inputs.is_stored(network):
-        machine = call(inputs.machine, callbacks=callbacks)
-        workload = call(inputs.load, network, callbacks=callbacks)
-    else:
-        workload = call(inputs.load, network, callbacks=callbacks)
-        if "base" in call.given:
-            raise inputs.already_lowered("--machine", network)
-        assert workload.instance is not None
-        base, doubts = workload.instance.machine, list[str]()
-        later = replace(callbacks, warn=doubts.append)  # first of all it must be possible
-        machine = call(inputs.machine, base, callbacks=later)
-        lowered = call(lowering.lower, workload, machine, callbacks=callbacks)
-        for doubt in doubts:
-            callbacks.warn(doubt)
-        return lowered
-    return call(lowering.lower, workload, machine, callbacks=callbacks)
-
-
-def _solving(call: Call, backend: str | None) -> Callable[[Instance, Callbacks], Solution]:
-    """Return what schedules an instance as the options say, in pieces where they say nothing."""
-
-    def run(instance: Instance, callbacks: Callbacks) -> Solution:
-        scheduler, pieces = call.values["scheduler"], call.values["pieces"]
-        if backend is not None:
-            scheduler = f"{scheduler or LISTER}@{backend}"
-        if scheduler is None and pieces is None and call.values["cover"] is None:
-            pieces = _usual_pieces(instance, call)
-        return call(scheduling.solve, instance, scheduler, pieces=pieces, callbacks=callbacks)
-
-    return run
-
-
-def _usual_pieces(instance: Instance, call: Call) -> str:
-    """Return the covers that are chosen from by default; say so where these are none."""
+def _usual_pieces(instance: Instance, objective: str) -> str:
+    """Return the default fusion space; print a note where there is no fusion."""
     from spmopt.cli.terminal.output import print_message
 
-    pieces, note = usual_pieces(instance, first_of(call.values["objective"]))
+    pieces, note = usual_pieces(instance, first_of(objective))
     if note:
         print_message(note)
     return pieces
@@ -272,9 +301,15 @@ def _usual_pieces(instance: Instance, call: Call) -> str:
 
 @contextmanager
 def scheduled(
-    call: Call, network: str, run: Callable[[Instance, Callbacks], T]
+    problem: ListedProblem,
+    network: str,
+    run: Callable[[Instance, Callbacks], T],
+    objective: str = "time",
 ) -> Iterator[tuple[T, Stop]]:
-    """Schedule; a first Ctrl-C does not end what is done within, and the last value returns it."""
+    """Schedule; yield the result, and a function that returns whether Ctrl-C was pressed.
+
+    A first Ctrl-C does not end the block that follows.
+    """
     from spmopt.cli.terminal.interrupt import interruptible, losing
     from spmopt.cli.terminal.live import Live
     from spmopt.cli.terminal.output import print_warning
@@ -286,9 +321,8 @@ def scheduled(
     with ExitStack() as display:
         live = Live()
         callbacks = display.enter_context(watching(live))
-        instance = build(call, network, callbacks)
-        wanted = first_of(call.values.get("objective", "time"))
-        aim = objective_named(wanted, instance.machine)
+        instance = build(problem, network, callbacks)
+        aim = objective_named(first_of(objective), instance.machine)
         live.show = lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)
@@ -302,34 +336,33 @@ def scheduled(
 
 
 @contextmanager
-def legal(call: Call, network: str) -> Iterator[tuple[Solution, Callable[[], Code]]]:
-    """Give a verified solution, from a file or made now, and the exit code for it."""
+def legal(options: OneSchedule, network: str) -> Iterator[tuple[Solution, Callable[[], Code]]]:
+    """Yield a verified solution, from a file or made now, and its exit code."""
     from spmopt.cli.terminal.output import print_message
     from spmopt.schedulers.registry import Kind, find
     from spmopt.verifier import require_legal
 
     if _is_result(network):
-        for name in (n for n in call.given if n in call.values and n not in _OF_VIEW):
-            raise InputError(
-                f"{flag(name)}: {network} is scheduled already; name a network instead"
-            )
+        for name in options.given():
+            raise InputError(f"{name}: {network} is scheduled already; name a network instead")
         solution = verifying.unverified(network)
         verifying.require_feasible(solution)
         require_legal(solution.instance, solution.schedule, solution.result.totals)
         yield solution, lambda: Code.OK
         return
-    scheduler = call.values["scheduler"]
+    scheduler = options.scheduler
     if scheduler is not None and find(scheduler).kind is Kind.RELAXATION:
         raise InputError(f"scheduler {scheduler}: gives a bound, no schedule; name another")
-    with scheduled(call, network, _solving(call, None)) as (solution, stopped):
+    objective = options.search.objective
+    with scheduled(options.problem, network, options.solve, objective) as (solution, stopped):
         verifying.require_feasible(solution)
         if solution.result.schedule is None:
             print_message(f"{solution.result.scheduler}: no schedule found within the limits")
         yield solution, lambda: exit_code([solution.result], stopped())
 
 
-def exit_code(found: Sequence[Result], interrupted: bool) -> Code:
-    """Return what scheduling came to."""
+def exit_code(found: Sequence[Scheduled], interrupted: bool) -> Code:
+    """Return the exit code of scheduling."""
     from spmopt.core.result import Status
 
     if interrupted:

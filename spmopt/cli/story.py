@@ -1,43 +1,57 @@
-"""The command that tells what each decision about a network is worth."""
+"""The command that shows what each decision about a network saves."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from cyclopts import Parameter
 
 from spmopt.api import stories, views
-from spmopt.cli.binding import Call, command
-from spmopt.cli.options import SCHEDULES, Json, Network, OptionalOutput, require_output
-from spmopt.cli.schedule import BUILT, exit_code, scheduled
+from spmopt.cli.options import (
+    Limits,
+    ListedProblem,
+    Network,
+    Output,
+    Printing,
+    option_record,
+    require_output,
+)
+from spmopt.cli.schedule import exit_code, scheduled
 
 if TYPE_CHECKING:
     from spmopt.api.callbacks import Callbacks
     from spmopt.core.instance import Instance
 
-_Keep = Annotated[
-    Path | None,
-    Option(
-        "--keep",
-        help="Folder to write a result file of each schedule to, e.g. start.json, pieces.json; "
-        "those there are replaced.",
-    ),
-]
+
+@option_record(stories.story)
+class StoryOptions:
+    """Options of ``stories.story``."""
+
+    pieces: str | None = None
+    reorder: Annotated[bool, Parameter(negative="--no-reorder")] = True
 
 
-@command(SCHEDULES, without=("order",), Search=stories.story, **BUILT)
 def story(
-    call: Call,
     network: Network,
-    output: OptionalOutput = None,
-    keep: _Keep = None,
-    json: Json = False,
+    /,
+    *,
+    options: StoryOptions = StoryOptions(),
+    limits: Limits = Limits(),
+    problem: ListedProblem = ListedProblem(),
+    output: Output | None = None,
+    keep: Path | None = None,
+    printing: Printing = Printing(),
 ) -> int:
-    """Tell what each decision is worth: greedy rules, residency, pieces, order.
+    """Show what each decision saves: heuristics, residency, fusion, order.
 
-    From everything in DRAM to the best schedule, each step verified, with its certified bound.
-    With -o a page (HTML) of it: a waterfall, rooflines, a table.
+    From everything in DRAM to the best schedule; each step is verified and has its certified
+    bound. With -o a page (HTML): a waterfall, rooflines, a table.
+
+    Parameters
+    ----------
+    keep
+        Folder for a result file of each schedule, e.g. start.json; existing files are replaced.
     """
     from spmopt.cli.terminal.output import emit, print_message
 
@@ -48,10 +62,10 @@ def story(
         require_output(keep / "start.json", (), "--keep")
 
     def run(instance: Instance, callbacks: Callbacks) -> stories.Story:
-        return call(stories.story, instance, callbacks=callbacks)
+        return stories.story(instance, **vars(options), **vars(limits), callbacks=callbacks)
 
-    with scheduled(call, network, run) as (found, stopped):
-        emit(found, json)
+    with scheduled(problem, network, run) as (found, stopped):
+        emit(found, printing.json)
         if keep is not None:
             found.save_solutions(keep)
         if output is not None:

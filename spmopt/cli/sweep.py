@@ -1,54 +1,93 @@
-"""The commands that run schedulers over ranges of machines and batches."""
+"""The commands that run schedulers over ranges of machines and batch sizes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument
+from cyclopts import Parameter
 
 from spmopt.api import sweeping
-from spmopt.cli.binding import Call, command
 from spmopt.cli.codes import Code
-from spmopt.cli.options import MANY, Jobs, Json, Networks, Output
+from spmopt.cli.options import (
+    Jobs,
+    MachineSettings,
+    MapperOptions,
+    Names,
+    Networks,
+    Output,
+    Printing,
+    TrainingOptions,
+    option_record,
+)
 
 
-@command(MANY, Options=sweeping.sweep)
-def sweep(call: Call, networks: Networks, jobs: Jobs = None, json: Json = False) -> int:
-    """Run schedulers over ranges of scratchpads, machines and batches: one row for each.
+@option_record(sweeping.sweep)
+class SweepOptions:
+    """Options of ``sweeping.sweep``."""
+
+    schedulers: Annotated[Names, Parameter(name=("--schedulers", "--scheduler", "-s"))] = (
+        "belady",
+        "page",
+        "fluid",
+    )
+    batch: str | None = None
+    machine: Names | None = None
+    objective: str = "time"
+    time_limit: float = 60.0
+    tolerance: float = 1e-3
+    jobs: Jobs = None
+    scheduler_address: str | None = None
+    wait_for_workers: int = 0
+    shard: Annotated[str | None, Parameter(metavar="I/N")] = None
+    output: Annotated[str | None, Parameter(name=("--output", "-o"))] = None
+
+
+def sweep(
+    networks: Networks,
+    /,
+    *,
+    options: SweepOptions = SweepOptions(),
+    training: TrainingOptions = TrainingOptions(),
+    machine: MachineSettings = MachineSettings(),
+    mapper: MapperOptions = MapperOptions(),
+    printing: Printing = Printing(),
+) -> int:
+    """Run schedulers over ranges of scratchpads, machines and batch sizes: one row for each.
 
     Sizes, rates and counts may be lists and ranges, e.g. 8,16 or 24MB:1000MB:2MB or 8:256:x2.
     """
     from spmopt.cli.terminal.output import exit_code, print_json, print_line, print_text
     from spmopt.cli.terminal.progress import watching
 
+    values = {**vars(options), **vars(training), **vars(machine), **vars(mapper)}
     with watching(remaining=True) as callbacks:
-        found = call(sweeping.sweep, networks, jobs=jobs, callbacks=callbacks)
-    output = call.values["output"]
+        found = sweeping.sweep(networks, **values, callbacks=callbacks)
     code = exit_code(found.left)
     if not code and any(row["status"] == "failed" for row in found.table):
         code = Code.NOT_VERIFIED
-    if json:
+    if printing.json:
         print_json(found.record())
-    elif output is None:
+    elif options.output is None:
         print_text(found.text())
     elif not found.left:
         for line in found.summary():
-            print_line(f"{output}: {line}" if line.endswith("verified") else line)
+            print_line(f"{options.output}: {line}" if line.endswith("verified") else line)
     return code
 
 
-@command(MANY)
-def merge(
-    files: Annotated[list[Path], Argument(help="CSV files of 'spmopt sweep --shard'.")],
-    output: Output,
-    json: Json = False,
-) -> None:
-    """Join the files of shards of a sweep into one, in the order of the sweep."""
+def merge(files: tuple[Path, ...], /, *, output: Output, printing: Printing = Printing()) -> None:
+    """Join the files of the shards of a sweep into one, in the order of the sweep.
+
+    Parameters
+    ----------
+    files
+        CSV files of 'spmopt sweep --shard'.
+    """
     from spmopt.cli.terminal.output import print_json, print_line, print_message
 
     count, missing = sweeping.merge(files, output)
-    if json:
+    if printing.json:
         print_json({"file": str(output), "rows": count, "missing": list(missing)})
     else:
         print_line(f"{output}: {count} rows")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from cyclopts import Parameter
 
 from spmopt.api import searches, sweep_tables, verifying, views
-from spmopt.cli.binding import Call, command
-from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output, require_output
-from spmopt.cli.schedule import BUILT, build
+from spmopt.cli.options import (
+    Network,
+    Output,
+    Printing,
+    Problem,
+    Result,
+    option_record,
+    require_output,
+)
+from spmopt.cli.schedule import build
 from spmopt.core.border import is_file
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import SQLITE
@@ -19,171 +26,218 @@ if TYPE_CHECKING:
     from spmopt.api.callbacks import Callbacks
 
 _Schedule = Annotated[
-    Path | None,
-    Argument(
-        help="Result file, as 'spmopt solve -o' writes it, or the CSV file of a sweep.",
-        show_default=False,
-    ),
+    Path | None, Parameter(help="Result file, written by 'spmopt solve -o', or CSV of a sweep.")
 ]
 _Other = Annotated[
-    Path | None,
-    Argument(
-        metavar="SCHEDULE2",
-        help="Another of the same instance, to compare with.",
-        show_default=False,
-    ),
+    Path | None, Parameter(help="Another result of the same instance, to compare with.")
 ]
+_STEPS = "steps"
 
 
-_FRONT: dict[str, Any] = {"Front of a search": searches.read_search}
+@option_record()
+class _Subject:
+    """Subject of a picture: files, or the front of a search.
+
+    Parameters
+    ----------
+    storage
+        SQLite file, database URL, or journal:FILE of a search.
+    study
+        Name of the study; default: the only one in the storage.
+    top
+        Number of the best trials by the first objective to show instead of the front.
+    timing
+        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
+    """
+
+    storage: str | None = None
+    study: str | None = None
+    top: int | None = None
+    timing: str = _STEPS
+
+    @property
+    def is_search(self) -> bool:
+        return self.storage is not None or self.study is not None
+
+    def files(self, schedule: Path | None, other: Path | None) -> list[Path]:
+        """Return the files that are read, none for a search; options must go together."""
+        files = [each for each in (schedule, other) if each is not None]
+        is_sweep = schedule is not None and schedule.suffix.lower() == ".csv"
+        if self.is_search and files:
+            raise InputError(f"{files[0]}: name a file, or a study by --storage, not both")
+        if not self.is_search and not files:
+            raise InputError(
+                "name a result file, the CSV file of a sweep, or --storage of a search"
+            )
+        if self.top is not None and not self.is_search:
+            raise InputError("--top: is for the front of a search; add --storage")
+        if is_sweep and other is not None:
+            raise InputError(
+                f"{schedule}: holds the rows of a sweep, which is shown by itself, one sweep "
+                f"at a time; leave {other} out"
+            )
+        if self.timing != _STEPS and (self.is_search or is_sweep):
+            raise InputError("--timing: is for schedules; leave it out")
+        return files
+
+    def read(self, files: list[Path], callbacks: Callbacks) -> views.Subject:
+        """Read the subject; schedules are verified as they are laid out."""
+        if not files:
+            callbacks.progress("reading the study", None)
+            storage = self.storage or searches.STORAGE
+            found = searches.read_search(storage, study=self.study, top=self.top)
+            found.require_feasible()
+            return found
+        if files[0].suffix.lower() == ".csv":
+            return sweep_tables.read_sweep(files[0])
+        for path in files:
+            _require_result(path)
+        return [verifying.unverified(path, callbacks) for path in files]
 
 
-@command(SCHEDULES, Options=views.trace)
+@option_record(views.plot)
+class PlotOptions:
+    """Options of ``views.plot``."""
+
+    picture: str | None = None
+    x: str | None = None
+    y: str | None = None
+
+
 def trace(
+    schedule: Result,
+    other: Annotated[Path | None, Parameter(help="Another result, to stand beside it.")] = None,
+    /,
     *,
-    call: Call,
-    schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
-    other: Annotated[
-        Path | None,
-        Argument(metavar="SCHEDULE2", help="Another, to stand beside it.", show_default=False),
-    ] = None,
     output: Output,
-    json: Json = False,
+    timing: str = _STEPS,
+    printing: Printing = Printing(),
 ) -> None:
     """Write a schedule, or two, as a trace for https://ui.perfetto.dev.
 
-    chrome://tracing reads it too. What runs and moves when, tensors on chip with their addresses
-    and why they came and went, counters. A file whose name ends in .gz is compressed.
+    chrome://tracing reads it too. It holds engine and DMA lanes, tensors on chip with addresses
+    and causes, and counters. A file whose name ends in .gz is compressed.
+
+    Parameters
+    ----------
+    timing
+        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
     """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
 
     files = [each for each in (schedule, other) if each is not None]
-    _require_output(call, output, files)
+    _require_output(timing, output, files)
     with watching() as callbacks:
         for path in files:
             _require_result(path)
         solutions = [verifying.unverified(path, callbacks) for path in files]
-        found = call(views.trace, solutions, callbacks=callbacks)
+        found = views.trace(solutions, timing=timing, callbacks=callbacks)
         callbacks.progress(f"writing {output}", None)
         found.save(output)
-    emit_file(found, output, json)
+    emit_file(found, output, printing.json)
 
 
-@command(SCHEDULES, Options=views.plot, **_FRONT)
 def plot(
-    *,
-    call: Call,
-    output: Output,
     schedule: _Schedule = None,
     other: _Other = None,
-    json: Json = False,
+    /,
+    *,
+    output: Output,
+    options: PlotOptions = PlotOptions(),
+    subject: _Subject = _Subject(),
+    printing: Printing = Printing(),
 ) -> None:
     """Draw a schedule, two of one instance, a sweep or a search, as .png, .svg or .pdf."""
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
     from spmopt.reporting.plots.style import require_format
 
-    files = _files(call, schedule, other)
+    files = subject.files(schedule, other)
+    is_of_schedules = bool(files) and files[0].suffix.lower() != ".csv"
+    views.require_options(is_of_schedules, **vars(options))
     require_format(output)
-    _require_output(call, output, files)
+    _require_output(subject.timing, output, files)
     with watching() as callbacks:
-        subject = _subject(call, files, callbacks)
-        found = call(views.plot, subject, callbacks=callbacks)
+        drawn = subject.read(files, callbacks)
+        found = views.plot(drawn, timing=subject.timing, **vars(options), callbacks=callbacks)
         callbacks.progress(f"drawing {output}", None)
         found.save(output)
-    emit_file(found, output, json, **_read(files))
+    emit_file(found, output, printing.json, **_read(files))
 
 
-@command(SCHEDULES, Options=views.report, **_FRONT)
 def report(
-    *,
-    call: Call,
-    output: Output,
     schedule: _Schedule = None,
     other: _Other = None,
-    open: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
-    json: Json = False,
+    /,
+    *,
+    output: Output,
+    open: bool = False,
+    subject: _Subject = _Subject(),
+    printing: Printing = Printing(),
 ) -> None:
     """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
 
-    One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
+    One file for any browser, without a network: scratchpad and lanes over time, tables,
     roofline; curves with bounds as bands; the front of a search with its schedules.
+
+    Parameters
+    ----------
+    open
+        Open the page in a browser.
     """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
 
-    files = _files(call, schedule, other)
-    _require_output(call, output, files)
+    files = subject.files(schedule, other)
+    _require_output(subject.timing, output, files)
     views.require_page(output)
     with watching() as callbacks:
-        subject = _subject(call, files, callbacks)
-        found = call(views.report, subject, callbacks=callbacks)
+        shown = subject.read(files, callbacks)
+        found = views.report(shown, timing=subject.timing, callbacks=callbacks)
         callbacks.progress(f"writing {output}", None)
         found.save(output)
-    emit_file(found, output, json, **_read(files))
+    emit_file(found, output, printing.json, **_read(files))
     if open:
         import webbrowser
 
         webbrowser.open(output.resolve().as_uri())
 
 
-@command(INPUTS, Options=views.export, **BUILT)
-def export(call: Call, network: Network, output: Output, json: Json = False) -> None:
+def export(
+    network: Network,
+    /,
+    *,
+    output: Output,
+    objective: str = "time",
+    format: str | None = None,
+    problem: Problem = Problem(),
+    printing: Printing = Printing(),
+) -> None:
     """Write the program of the scheduler whole as MPS or LP, for any solver.
 
     Columns and rows bear the names of tensors and steps, counted from 0.
+
+    Parameters
+    ----------
+    objective
+        Objective: time, traffic or energy.
+    format
+        File format: mps or lp; default: that of the name of the file.
     """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
 
-    given = call.values["format"] if "format" in call.given else None
-    format = (given or output.suffix.removeprefix(".")).lower()
-    if format not in ("mps", "lp"):
-        what = f"--format {given}" if given else f"{output}"
-        raise InputError(f"{what}: no such format; give --format mps or --format lp")
+    chosen = (format or output.suffix.removeprefix(".")).lower()
+    if chosen not in ("mps", "lp"):
+        named = f"--format {format}" if format else f"{output}"
+        raise InputError(f"{named}: no such format; give --format mps or --format lp")
     require_output(output)
     with watching() as callbacks:
-        instance = build(call, network, callbacks)
-        found = call(views.export, instance, format=format, callbacks=callbacks)
+        instance = build(problem, network, callbacks)
+        found = views.export(instance, objective=objective, format=chosen, callbacks=callbacks)
         found.save(output)
-    emit_file(found, output, json)
-
-
-def _files(call: Call, schedule: Path | None, other: Path | None) -> list[Path]:
-    """Return the files that are read, none for a search; options must go together."""
-    files = [each for each in (schedule, other) if each is not None]
-    is_search = "storage" in call.given or "study" in call.given
-    is_sweep = schedule is not None and schedule.suffix.lower() == ".csv"
-    if is_search and files:
-        raise InputError(f"{files[0]}: name a file, or a study by --storage, not both")
-    if not is_search and not files:
-        raise InputError("name a result file, the CSV file of a sweep, or --storage of a search")
-    if "top" in call.given and not is_search:
-        raise InputError("--top: is for the front of a search; add --storage")
-    if is_sweep and other is not None:
-        raise InputError(
-            f"{schedule}: holds the rows of a sweep, which is shown by itself, one sweep "
-            f"at a time; leave {other} out"
-        )
-    if "timing" in call.given and (is_search or is_sweep):
-        raise InputError("--timing: is for schedules; leave it out")
-    call(views.require_options, not (is_search or is_sweep))
-    return files
-
-
-def _subject(call: Call, files: list[Path], callbacks: Callbacks) -> views.Subject:
-    """Read what is drawn; schedules are verified as they are laid out."""
-    if not files:
-        callbacks.progress("reading the study", None)
-        found = call(searches.read_search)
-        found.require_feasible()
-        return found
-    if files[0].suffix.lower() == ".csv":
-        return sweep_tables.read_sweep(files[0])
-    for path in files:
-        _require_result(path)
-    return [verifying.unverified(path, callbacks) for path in files]
+    emit_file(found, output, printing.json)
 
 
 def _require_result(path: Path) -> None:
@@ -210,12 +264,12 @@ def _is_database(path: Path) -> bool:
         return False  # said by who reads it
 
 
-def _require_output(call: Call, output: Path, files: list[Path]) -> None:
+def _require_output(timing: str, output: Path, files: list[Path]) -> None:
     """Fail before the work unless ``output`` can be written, and is none of the ``files``."""
     from spmopt.core.errors import unknown
 
-    if call.values["timing"] not in views.TIMINGS:
-        raise unknown("choice for --timing", call.values["timing"], views.TIMINGS)
+    if timing not in views.TIMINGS:
+        raise unknown("choice for --timing", timing, views.TIMINGS)
     require_output(output, files)
 
 

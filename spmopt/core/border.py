@@ -37,6 +37,8 @@ _MOST_DOTS = 64
 _PIPE_S = 5.0
 """Until somebody writes to a pipe."""
 _CHUNK = 1 << 20
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""Escape of one half of a character; pairs of them are frequent in other programs' files."""
 _FORMULA = tuple("=+-@\t\r")
 _LONGEST_WORD, _LONGEST = 200, 1_900
 """Characters that people can still read."""
@@ -218,14 +220,26 @@ def read_json(path: Path) -> object:
 
 
 def json_value(text: str) -> Any:
-    """Return one JSON value; ValueError or RecursionError for what is none."""
-    return json.loads(
+    """Return one JSON value; raise ValueError or RecursionError for any other text."""
+    value = json.loads(
         text,
         parse_constant=_refuse_constant,
         parse_float=_finite,
         parse_int=_whole,
         object_pairs_hook=_refuse_duplicates,
     )
+    if _SURROGATE.search(text):
+        _refuse_lone_surrogates(value)
+    return value
+
+
+def _refuse_lone_surrogates(value: object) -> None:
+    """Raise ValueError where a text is not Unicode: no library takes half of a pair."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(f"a text with the lone surrogate {half!r}") from None
 
 
 def _whole(text: str) -> int:

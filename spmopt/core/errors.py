@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +16,17 @@ class SpmoptError(Exception):
 
 class InputError(SpmoptError):
     """Input that cannot be used: says what is wrong, where, and what to do."""
+
+
+class ArgumentError(InputError):
+    """An argument of a public function that cannot be used.
+
+    The command line shows the ``parameter`` as the option that it is given by.
+    """
+
+    def __init__(self, parameter: str, problem: str) -> None:
+        super().__init__(f"{parameter}{problem}")
+        self.parameter, self.problem = parameter, problem
 
 
 class MissingRuleError(InputError):
@@ -47,9 +59,14 @@ class ContradictionError(ScheduleError):
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """Make the error "no ``what`` called ``name``", with the nearest of ``known`` or all."""
     names = sorted(known)
-    near = get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
+    near = nearest(name.lower(), names)
+    hint = f"did you mean {near}?" if near else f"choose one of {', '.join(names)}"
     return InputError(f"no {what} called {name!r}; {hint}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like ``name``, or an empty text."""
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), "")
 
 
 NAMED = 3
@@ -171,19 +188,34 @@ def irreducible(
     return kept
 
 
-def require_extra(package: str, extra: str, what: str) -> None:
+PACKAGES = {
+    "cmaes": "cmaes>=0.12",
+    "distributed": "distributed>=2025.1",
+    "onnx": "onnx>=1.17",
+    "pandas": "pandas>=2.2.2",
+    "psycopg": "psycopg[binary]>=3.2.2",
+    "sklearn": "scikit-learn>=1.5",
+    "torch": "torch>=2.13",
+    "yaml": "pyyaml>=6",
+}
+"""Requirement of each optional package, by the name of its import."""
+
+
+def package_hint(package: str) -> str:
+    """Return what to install for a package, which holds in a clone and for a wheel alike."""
+    name = re.split(r"[\[>]", PACKAGES[package])[0]
+    return f"needs the package {name}: pip install '{PACKAGES[package]}'"
+
+
+def require_package(package: str, user: str) -> None:
     """Raise :class:`InputError` if an optional package is missing.
 
     Parameters
     ----------
     package
-        Name by which it is imported.
-    extra
-        Extra of this program that installs it.
-    what
-        What needs it, as the message begins.
+        Name of its import, a key of :data:`PACKAGES`.
+    user
+        Subject of the message: the option or file that needs the package.
     """
     if find_spec(package) is None:
-        raise InputError(
-            f"{what} needs {package}, which is not installed; pip install 'spmopt[{extra}]'"
-        )
+        raise InputError(f"{user} {package_hint(package)}")

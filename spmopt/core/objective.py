@@ -15,7 +15,6 @@ if TYPE_CHECKING:  # it loads numpy
     from spmopt.core.machine import Machine
 
 _PICO = Fraction(1, 10**12)
-_EXCESS = "costs {} more than"
 WEIGHTS = (
     *("cycle", "dram_in_byte", "dram_out_byte", "spm_read_byte", "spm_write_byte", "mac"),
     "own_picojoule",
@@ -188,13 +187,10 @@ class ObjectiveEntry:
         The objective, or a function that gives it for a machine.
     summary
         What is minimized, in a line.
-    excess
-        What a worse schedule does, as ``takes {} more time than``.
     """
 
     of: Objective | Callable[[Machine], Objective]
     summary: str = ""
-    excess: str = _EXCESS
 
     @property
     def per_machine(self) -> bool:
@@ -230,7 +226,6 @@ OBJECTIVES: Registry[ObjectiveEntry] = Registry(
         "time": ObjectiveEntry(
             of=MAKESPAN,
             summary="sum of the durations of all steps (makespan)",
-            excess="takes {} more time than",
         ),
         "replay": ObjectiveEntry(
             of=REPLAY,
@@ -239,12 +234,10 @@ OBJECTIVES: Registry[ObjectiveEntry] = Registry(
         "traffic": ObjectiveEntry(
             of=TRAFFIC,
             summary="bytes moved between DRAM and scratchpad",
-            excess="moves {} more bytes than",
         ),
         "energy": ObjectiveEntry(
             of=energy_objective,
             summary="of DRAM, scratchpad, arithmetic and leakage",
-            excess="spends {} more energy than",
         ),
     },
 )
@@ -294,10 +287,3 @@ def objective_entry(name: str) -> ObjectiveEntry:
 def objective_named(objective: str | Objective, machine: Machine) -> Objective:
     """Return an objective for ``machine``: a registered one by name, or one as it is given."""
     return objective if isinstance(objective, Objective) else objective_entry(objective).on(machine)
-
-
-def excess_phrase(objective: Objective) -> str:
-    """What a schedule that is worse by ``objective`` does, as ``takes {} more time than``."""
-    name = option_name(objective.name)
-    found = OBJECTIVES.get(name) or OBJECTIVES.added.get(name)
-    return _EXCESS if found is None else found.excess

@@ -14,7 +14,7 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, package_hint
 from spmopt.experiments.interrupts import unbroken, undisturbed
 
 _CONNECT_S = 10
@@ -143,9 +143,7 @@ def _cluster(address: str, wait_for_workers: int) -> Iterator[tuple[Executor, in
     try:
         distributed = import_module("distributed")
     except ImportError:
-        raise InputError(
-            "--scheduler-address: Dask is not installed; pip install 'spmopt[cluster]'"
-        ) from None
+        raise InputError(f"--scheduler-address {package_hint('distributed')}") from None
     try:
         client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

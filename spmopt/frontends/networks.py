@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spmopt.core.errors import InputError, require_extra
+from spmopt.core.errors import InputError, require_package
 from spmopt.core.filetypes import kind_of_file
 from spmopt.core.graph import Graph
 from spmopt.frontends import zoo
@@ -76,7 +76,7 @@ def load_network(
             name_or_path, training, optimizer, dtype, batch=batch, sizes=parameters, warn=warn
         )
     if str(name_or_path).lower().endswith(".onnx"):
-        require_extra("onnx", "onnx", f"{name_or_path}: an ONNX file")
+        require_package("onnx", f"{name_or_path}: an ONNX file")
         # Reading zoo networks should not wait for the onnx package.
         from spmopt.frontends.onnx_import import load_onnx
 
@@ -99,7 +99,7 @@ def load_network(
 def _of_torch(
     path: str | Path, training: bool, optimizer: str | None, dtype: str | None, **given: Any
 ) -> Graph:
-    require_extra("torch", "torch", f"{path}: a program of torch")
+    require_package("torch", f"{path}: a program of torch")
     # Importing torch takes seconds.
     from spmopt.frontends.torch_import import load_torch
 

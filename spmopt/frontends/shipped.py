@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from spmopt.core.errors import InputError, require_extra
+from spmopt.core.errors import InputError, require_package
 
 _PREFIX = "light_"
 
@@ -18,7 +18,7 @@ def shipped() -> dict[str, Path]:
     InputError
         The package is not installed, or came without its test data.
     """
-    require_extra("onnx", "onnx", "the models of the package onnx:")
+    require_package("onnx", "the models of the package onnx:")
     spec = find_spec("onnx")
     assert spec is not None
     assert spec.origin is not None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spmopt.core.border import is_file, read_yaml
-from spmopt.core.errors import InputError, require_extra
+from spmopt.core.errors import InputError, require_package
 from spmopt.core.instance import TensorKind
 
 SUFFIXES = (".yaml", ".yml")
@@ -61,7 +61,7 @@ def read_hardware(path: Path) -> HardwareFile:
 
 
 def _read(path: Path) -> Any:
-    require_extra("yaml", "yaml", f"machine {path}")
+    require_package("yaml", f"machine {path}")
     document = read_yaml(path, f"machine {path}")
     if not isinstance(document, dict):
         raise InputError(f"machine {path}: is no hardware file of ZigZag or Stream")

@@ -9,19 +9,17 @@ from fractions import Fraction
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.objective import excess_phrase
 from spmopt.core.result import UNFINISHED, Result, Status
 from spmopt.metrics import in_unit, metrics
 from spmopt.reporting.covers import (
     BEST,
     GIVEN,
     LISTED,
-    OVER_COVERS,
-    cover_words,
-    family_words,
     over_covers,
     place,
     places,
+    plan_words,
+    space_words,
 )
 from spmopt.reporting.headings import heading, order_notes, remarks, spoken, standing
 from spmopt.reporting.quantities import percent, seconds, si
@@ -29,23 +27,15 @@ from spmopt.reporting.results import conflict_rows
 from spmopt.reporting.tables import Grid, Part
 from spmopt.schedulers.registry import Kind, kind_of
 
-COLUMNS = (
-    "scheduler",
-    "time",
-    "traffic",
-    "energy",
-    "vs best",
-    "gap to bound",
-    "class gap",
-    "status",
-    "seconds",
+_NONE, _CLASS, _GAP, _OWN_GAP = "-", "gap (class)", "gap", "gap, this fusion"
+COLUMNS = ("scheduler", "time", "traffic", _GAP, "status")
+WIDE_COLUMNS = (
+    *("scheduler", "time", "traffic", "energy", "vs best", _OWN_GAP, _GAP, _CLASS),
+    *("status", "seconds"),
 )
-"""The class gap is there where a schedule has a bound of its class; "~" marks a solver's own."""
-_NONE, _CLASS, _GAP = "-", "class gap", "gap to bound"
-_OWN_GAP, _COVER_GAP = "gap, own list", "gap, all covers"
-"""In place of the gap to the bound, where schedules of covers are compared."""
+"""The gap is to the bound over the fusion space, where there is one. The class gap is that to a
+bound of a narrower class of schedules; "~" marks a solver's own."""
 STATUS_STYLES = {"optimal": "green", "infeasible": "red", "failed": "red"}
-_LISTED, _GIVEN = " in the listed order", " of the list as given"
 _COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
 
 
@@ -53,8 +43,6 @@ _COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
 class Comparison:
     """A heading, one row of texts a result, and remarks below.
 
-    ``columns`` are those of :data:`COLUMNS` that say something, with the time that was minimized:
-    of the replay if that was.
     ``dispensable`` names columns in the order in which a narrow terminal does without them.
     """
 
@@ -82,35 +70,43 @@ class Comparison:
 
 
 def compare_view(
-    instance: Instance, results: Sequence[Result], not_run: Sequence[str] = ()
+    instance: Instance,
+    results: Sequence[Result],
+    not_run: Sequence[str] = (),
+    *,
+    wide: bool = False,
 ) -> Comparison:
     """Return the comparison of ``results``, all of one instance and objective.
 
-    ``not_run`` names schedulers that were asked for, but that an interrupt left out.
+    Parameters
+    ----------
+    not_run
+        Schedulers that were asked for, but that an interrupt left out.
+    wide
+        Show all figures, and all sentences.
     """
     best = min((result.value for result in results if result.value is not None), default=None)
-    where = places(results)
-    rows = list(_placed([_row(instance.machine, result, best) for result in results], where))
+    where, machine = places(results), instance.machine
+    rows = list(_placed([_row(machine, result, best) for result in results], where))
     rows += [{"scheduler": name, "status": "not run"} for name in not_run]
     infeasible = any(result.status is Status.INFEASIBLE for result in results)
-    minimized = spoken(results[0].objective)
-    time = "replay" if results[0].objective.replayed else "time"
+    objective = results[0].objective
+    minimized, time = spoken(objective), "replay" if objective.replayed else "time"
+    shown = [name for name in WIDE_COLUMNS if wide or name in (*COLUMNS, minimized)]
+    unused = {_CLASS: not any(_CLASS in row for row in rows), _OWN_GAP: not where}
+    shown = [name for name in shown if not unused.get(name)]
     others = tuple(name for name in ("energy", "traffic", time) if name != minimized)
-    shown = [name for name in COLUMNS if name != _CLASS or any(_CLASS in row for row in rows)]
-    if where:
-        at = shown.index(_GAP)
-        shown[at : at + 1] = [_OWN_GAP, _COVER_GAP]
     return Comparison(
         heading=heading(instance, results[0]),
         columns=tuple(time if name == "time" else name for name in shown),
         rows=tuple(tuple(row.get(name, row.get("", _NONE)) for name in shown) for row in rows),
-        dispensable=(_CLASS, "seconds", *others, "vs best", "status"),
+        dispensable=(_CLASS, _OWN_GAP, "seconds", *others, "vs best", "status"),
         remarks=(
             *_notes(results),
             *(conflict_rows(unfit(instance)) if infeasible else ()),
             *order_notes(instance, results),
-            *verdict(instance.machine, results),
-            *cover_verdict(instance.machine, results),
+            *verdict(machine, results, wide=wide),
+            *cover_verdict(machine, results, wide=wide),
         ),
     )
 
@@ -146,11 +142,13 @@ def _notes(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady") -> list[str]:
-    """Return a line on the optimum, one on ``subject``, one on the best policy if it is another.
+def verdict(
+    machine: Machine, results: Sequence[Result], subject: str = "belady", *, wide: bool = False
+) -> list[str]:
+    """Return sentences on the optimum, and on the distance of ``subject`` and the best heuristic.
 
-    Schedules in another order than the instance's have another optimum and are left out; where
-    there are any, the lines say that they are about the listed order.
+    Schedules in another order than the instance's have another optimum and are left out; then the
+    sentences name the given order. Beside fusion plans the heuristics are left to the wide table.
     """
     known = [
         result
@@ -160,26 +158,29 @@ def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady"
     ]
     if not known:
         return []
-    best = min(known, key=lambda result: result.value or Fraction(0))
-    where = _LISTED if any(result.order is not None for result in results) else ""
-    where, of = (_GIVEN, _GIVEN) if places(results) else (where, "")
+    best = min(known, key=_value)
+    is_fused = bool(places(results))
+    other_orders = any(result.order is not None for result in results)
+    where = "Layer by layer" if is_fused else "Given order" if other_orders else ""
     lines = [_optimum(machine, best, where)]
+    if is_fused and not wide:
+        return lines
+    optimum = "layer-by-layer optimum" if is_fused else "optimum"
     tested = next((result for result in known if result.scheduler == subject), None)
     if tested is not None:
-        lines.append(_cost(tested, best, tested.scheduler.capitalize(), of))
+        lines.append(_distance(tested, best, subject.capitalize(), optimum))
     policies = [result for result in known if kind_of(result.scheduler) is Kind.POLICY]
     if len(policies) > 1:
-        nearest = min(policies, key=lambda result: result.value or Fraction(0))
+        nearest = min(policies, key=_value)
         if tested is None or nearest.value != tested.value:
-            rule = f"The best greedy rule{'' if of else where}, {nearest.scheduler},"
-            lines.append(_cost(nearest, best, rule, of))
+            lines.append(_distance(nearest, best, f"Best heuristic, {nearest.scheduler}", optimum))
     return lines
 
 
 def cover_verdict(
-    machine: Machine, results: Sequence[Result], subject: str = "belady"
+    machine: Machine, results: Sequence[Result], subject: str = "belady", *, wide: bool = False
 ) -> list[str]:
-    """Return lines on the best cover, and on what the others cost against all covers."""
+    """Return sentences on the best fusion plan, and on the distance of others to the optimum."""
     known = [
         over_covers(result)
         for result in results
@@ -188,56 +189,59 @@ def cover_verdict(
     pieces = next((each.pieces for each in known if place(each) == BEST), None)
     if pieces is None:
         return []
-    best = min(known, key=lambda result: result.value or Fraction(0))
-    lines = [
-        family_words(pieces),
-        _optimum(machine, best, OVER_COVERS),
-        f"The {BEST} has {cover_words(pieces)}.",
-    ]
+    best = min(known, key=_value)
+    lines = [_optimum(machine, best, "With fusion")]
     for where in (LISTED, GIVEN, BEST):
         of_it = [each for each in known if place(each) == where]
-        nearest = min(of_it, key=lambda result: result.value or Fraction(0), default=None)
-        if nearest is not None and where != BEST:
-            what = f"The {where} ({nearest.scheduler})"
-            lines.append(_cost(nearest, best, what, OVER_COVERS))
+        nearest = min(of_it, key=_value, default=None)
+        if nearest is not None and (where == GIVEN or (wide and where == LISTED)):
+            name = f"{where.capitalize()} ({nearest.scheduler})"
+            lines.append(_distance(nearest, best, name, "fused optimum"))
         tested = next((each for each in of_it if each.scheduler == subject), None)
-        if tested is not None:
-            lines.append(_cost(tested, best, f"{subject.capitalize()} on the {where}", OVER_COVERS))
-    return lines
+        if tested is not None and (wide or where != BEST):
+            name = f"{subject.capitalize()}, {where}"
+            lines.append(_distance(tested, best, name, "fused optimum"))
+    plan = [f"Best fusion plan: {plan_words(pieces)}."] if wide else []
+    return [*lines, *plan, space_words(pieces)]
+
+
+def _value(result: Result) -> Fraction:
+    return result.value or Fraction(0)
 
 
 def _optimum(machine: Machine, best: Result, where: str) -> str:
-    value, bound = best.value or Fraction(0), best.best_bound or Fraction(0)
+    value, bound = _value(best), best.best_bound or Fraction(0)
     shown = si(*in_unit(best.objective, machine, value))
+    head = f"{where}: optimum" if where else "Optimum:"
     if value == bound:
-        return f"The optimum{where} is {shown} ({best.scheduler}), proven."
+        return f"{head} {shown} ({best.scheduler}), proved."
     if best.enumerated:
-        return f"The optimum{where} is {shown} ({best.scheduler}), by enumeration."
-    apart = "" if best.gap is None else percent(best.gap).removeprefix("+")
-    if best.status is Status.OPTIMAL and apart:
-        return f"The optimum{where} is {shown} ({best.scheduler}), proven to within {apart}."
+        return f"{head} {shown} ({best.scheduler}), by enumeration."
+    gap = "" if best.gap is None else f" (gap {percent(best.gap).removeprefix('+')})"
+    if best.status is Status.OPTIMAL and gap:
+        return f"{head} {shown}{gap}."
     least = si(*in_unit(best.objective, machine, bound))
-    span = f"The optimum{where} lies between {least} (bound) and {shown} ({best.scheduler})"
-    return f"{span}, {apart} apart." if apart else f"{span}."
+    number, _, unit = least.partition(" ")
+    least = number if shown.endswith(f" {unit}") else least
+    return f"{head} between {least} and {shown}{gap}."
 
 
-def _cost(tested: Result, best: Result, name: str, where: str = "") -> str:
-    value = tested.value or Fraction(0)
+def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
+    """Return how far a schedule is above the optimum: at least, and at most."""
     bound = (best.value if best.enumerated else tested.best_bound) or Fraction(0)
     if tested.status is Status.OPTIMAL:
-        return f"{name} is optimal{where or ' here'}."
-    least = float(value / best.value - 1) if best.value else 0.0
-    most = float(value / bound - 1) if bound > 0 else None
+        return f"{name}: {optimum}."
+    least = float(_value(tested) / best.value - 1) if best.value else 0.0
+    most = float(_value(tested) / bound - 1) if bound > 0 else None
     low = percent(least).removeprefix("+")
     high = None if most is None else percent(most).removeprefix("+")
-    if high is not None and value == best.value:
-        span = f"at most {high}"
-    elif high is None:
+    if high is None:
         span = f"at least {low}"
+    elif tested.value == best.value:
+        span = f"at most {high}"
     else:
         span = low if low == high else f"{low.removesuffix(' %')} to {high}"
-    cost = excess_phrase(tested.objective)
-    return f"{name} {cost.format(span)} the optimum{where}."
+    return f"{name}: {span} above the {optimum}."
 
 
 def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, str]:
@@ -257,7 +261,7 @@ def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, s
     if result.gap is not None:
         found[_GAP] = found[_OWN_GAP] = percent(result.gap, fill=True)
     if result.cover_gap is not None:
-        found[_COVER_GAP] = percent(result.cover_gap, fill=True)
+        found[_GAP] = percent(result.cover_gap, fill=True)
     if result.class_bound is not None and result.class_gap is not None:
         claimed = "" if result.class_bound.certified else "~"
         found[_CLASS] = f"{claimed}{percent(result.class_gap, fill=True)}"

@@ -9,9 +9,8 @@ from spmopt.core.pieces.listing import Pieces
 from spmopt.core.pieces.segments import Cover
 from spmopt.core.result import Result, Status, is_optimal
 
-LISTED, BEST, GIVEN = "list as given", "best cover found", "given cover"
-"""What schedules are of."""
-OVER_COVERS = " over all covers"
+LISTED, BEST, GIVEN = "layer by layer", "best fusion plan found", "given fusion plan"
+"""Blocks of a comparison."""
 
 
 def place(result: Result) -> str:
@@ -58,25 +57,42 @@ def cut_words(chosen: Pieces) -> str:
     return ", ".join(parts)
 
 
-def family_words(pieces: Pieces) -> str:
-    """Say what the covers are that a bound is over."""
+def plan_words(pieces: Pieces) -> str:
+    """Return the number of groups of a fusion plan, and of their tiles, in words."""
+    cover = pieces.cover
+    untiled = sum(each.count == 1 for each in cover)
+    batches = sorted({each.pieces for each in cover} - {1})
+    stripes = sorted({each.bands for each in cover} - {1})
+    parts = [f"{len(cover)} group{'s' * (len(cover) > 1)}"]
+    parts += [f"{untiled} untiled"] if untiled else []
+    parts += [f"{_listed(batches)} {_tiles(pieces)}"] if batches else []
+    parts += [f"{_listed(stripes)} stripes"] if stripes else []
+    return ", ".join(parts)
+
+
+def space_words(pieces: Pieces) -> str:
+    """Return the fusion space that a bound is over, as a sentence; empty where it is unknown."""
     proof = pieces.certificate
     if proof is None:
         return ""
-    several, bands = proof.family.pieces[1:], proof.family.bands[1:]
-    if not several and not bands:
-        return f"All covers (pieces={proof.family.name}): the list as given only."
-    products = {None: "", 1: ", with one matrix product at most,"}.get(
-        proof.family.most_products, f", with at most {proof.family.most_products} matrix products,"
-    )
-    cuts = [f"in {_listed(several, 'or')} pieces of {pieces.listing.along}"] if several else []
-    if bands:
-        cuts.append(f"image by image in {_listed(bands, 'or')} bands of rows")
+    family = proof.family
+    several, stripes = family.pieces[1:], family.bands[1:]
+    if not several and not stripes:
+        return f"Fusion space `{family.name}`: layer by layer only."
+    most = family.most_products
+    products = "" if most is None else f", with at most {most} matrix product{'s' * (most > 1)}"
+    tiles = [f"{_listed(several, 'or')} {_tiles(pieces)}"] if several else []
+    tiles += [f"{_listed(stripes, 'or')} stripes"] if stripes else []
     return (
-        f"All covers (pieces={proof.family.name}): the list, in its order, cut into segments at "
-        f"any operations; each segment is computed whole, or{products} depth first "
-        f"{', or '.join(cuts)}."
+        f"Fusion space `{family.name}`: consecutive groups in the given order{products}; each "
+        f"untiled or in {', or in '.join(tiles)}."
     )
+
+
+def _tiles(pieces: Pieces) -> str:
+    """Return the name of fusion tiles along the axis that is tiled."""
+    along = pieces.listing.along
+    return "micro-batches" if along == "the batch" else f"parts of {along}"
 
 
 def _listed(numbers: Sequence[int], last: str = "and") -> str:

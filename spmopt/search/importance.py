@@ -16,7 +16,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, package_hint
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import problem_of
@@ -31,7 +31,6 @@ _FEWEST = 10
 _MOST = 4096
 _DRAWN = 64
 """Points of a larger space, each with every field changed alone."""
-_MISSING = "scikit-learn, which is not installed; pip install 'spmopt[results]'"
 _NONE = 1e-6
 """A share that is nothing but rounding."""
 
@@ -76,7 +75,7 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
     if len(machines) < _FEWEST:
         return Importance(parts={}, trials=len(machines))
     if find_spec("sklearn") is None:
-        return Importance(parts={}, trials=len(machines), missing=_MISSING)
+        return Importance(parts={}, trials=len(machines), missing=package_hint("sklearn"))
 
     from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 

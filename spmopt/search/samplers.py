@@ -15,7 +15,7 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from spmopt.core.errors import InputError, require_extra, unknown
+from spmopt.core.errors import InputError, require_package, unknown
 from spmopt.hardware.settings import Setting
 from spmopt.search.axes import SpaceAxis
 from spmopt.search.gaussian import Gaussian
@@ -72,9 +72,9 @@ def require_sampler(name: str, space: Space, objectives: Sequence[str]) -> None:
             f"sampler {name}: the space has {many} points, at most {_MOST} can be tried; "
             "give ranges a step, or use tpe"
         )
-    for needs_it, package, extra in (("gp", "torch", "gp"), ("cma-es", "cmaes", "cmaes")):
+    for needs_it, package in (("gp", "torch"), ("cma-es", "cmaes")):
         if name == needs_it:
-            require_extra(package, extra, f"sampler {name}:")
+            require_package(package, f"sampler {name}")
 
 
 class Seeded(BaseSampler):

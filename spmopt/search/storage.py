@@ -28,7 +28,7 @@ from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
 
 from spmopt.core.border import is_file, is_folder, shortened, without_password
-from spmopt.core.errors import InputError
+from spmopt.core.errors import PACKAGES, InputError
 from spmopt.core.processes import has_ended, number_here, own_name
 from spmopt.search.journal import BY_CONTENTS, JOURNAL, open_journal
 
@@ -37,7 +37,7 @@ _BEAT_S, GRACE_S = 10, 60
 _HEARD = "SELECT trial_id FROM trial_heartbeats"
 _TRIES, _WAIT_S = 6, 0.5
 _SQLITE_WAIT_S = 60
-_EXTRA = "postgresql"
+_POSTGRESQL = "postgresql"
 """The database whose driver the program names among its extras."""
 _LONGEST = 200
 """Characters of what a database says."""
@@ -259,7 +259,7 @@ def _opening(url: str) -> Iterator[None]:
     except ImportError as error:
         # A driver that finds no library of its own has an error without a name.
         missing = error.name or " ".join(str(error).split())
-        package = f"'spmopt[{_EXTRA}]'" if url.startswith(_EXTRA) else error.name
+        package = f"'{PACKAGES['psycopg']}'" if url.startswith(_POSTGRESQL) else error.name
         hint = f"; pip install {package}" if package else ""
         raise InputError(f"{_option(url)}: its driver is not installed ({missing}){hint}") from None
     # Of tables of a newer version Optuna says so as RuntimeError.

@@ -41,11 +41,7 @@ def test_a_comparison_is_that_of_the_command_line(
     assert page.paragraphs == [view.heading, *view.remarks]
     assert page.tables == [[list(view.columns), *map(list, view.rows)]]
     printed = run(f"compare {INSTANCES / 'mlp.json'} -s lru,page,fluid").out.splitlines()
-    shown = str(compared).splitlines()
-    assert shown[:3] == printed[:3]
-    apart = view.columns.index("seconds")
-    for mine, theirs in zip(shown[4:7], printed[4:7], strict=True):
-        assert mine.split()[: apart - 1] == theirs.split()[: apart - 1]
+    assert str(compared).splitlines() == printed
 
 
 def test_a_result_shows_the_figures_of_its_sheet(compared: spmopt.ComparisonTable) -> None:

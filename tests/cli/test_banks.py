@@ -90,7 +90,7 @@ def test_a_stored_instance_gets_banks(run: Run, tmp_path: Path) -> None:
         ("--bank 2MB:nvsim-srm", "did you mean nvsim-sram"),
         ("--bank 2MB:deepnvm-stt", "has no figures for 2 MB"),
         ("--bank 64B:nvsim-sram --bank 2MB:nvsim-stt", "give a larger --bank"),
-        ("--bank 2MB:nvsim-sram --spm 3MB", "--spm and bank"),
+        ("--bank 2MB:nvsim-sram --spm 3MB", "spm and bank"),
         ("--bank 2MB:nvsim-sram --scheduler page", "scheduler page: knows no banks"),
         ("--scheduler banks", "the machine has no banks; give some by --bank"),
     ],

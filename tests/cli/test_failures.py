@@ -52,7 +52,10 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
         (f"solve {SMALL} --objective beauty", "choose one of energy, replay, time, traffic"),
         (f"solve {SMALL} --lowering none", "use tiled, panel, weights or ideal"),
-        (f"solve {SMALL} --optimizer adam", "--optimizer adam: is for training; add --training"),
+        (
+            f"solve {SMALL} --optimizer adam",
+            "--optimizer adam: is for training; ask",
+        ),
         (f"solve {SMALL} --training --optimizer adm", "use one of sgd, momentum, adam"),
         (f"solve {SMALL} --batch 0", "batch must be an integer of at least 1"),
         ("solve resnet18 --batch 1000000000000", "at most 2**60 can be computed with"),
@@ -66,16 +69,20 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"compare {SMALL} --schedulers ,", "name at least one"),
         (f"compare {SMALL} -o /dev/null/x", "cannot be created (Not a directory)"),
         (f"solve {SMALL} --scheduler stream -o /dev/null/r.json", "a folder is needed"),
-        ("solve", "Missing argument"),
-        ("frobnicate", "No such command 'frobnicate'"),
-        (f"solve {SMALL} --nonsense", "No such option: --nonsense"),
-        (f"solve {SMALL} --batch two", "'--batch': 'two' is not a whole number\n"),
+        ("solve", "NETWORK is missing; see 'spmopt solve --help'"),
+        ("frobnicate", "no command called 'frobnicate'; choose one of analyze"),
+        (f"solve {SMALL} --nonsense", "no such option --nonsense; see 'spmopt solve --help-all'"),
+        (f"solve {SMALL} --bath 2", "no such option --bath; did you mean --batch?"),
+        (f"solve {SMALL} --batch", "--batch: needs a value"),
+        (f"solve {SMALL} again", "unexpected argument 'again'; see 'spmopt solve --help'"),
+        ("solve bert-tiny --param", "--param: needs a value"),
+        (f"solve {SMALL} --batch two", "--batch: 'two' is not a whole number\n"),
         (f"solve {SMALL} --batch 8:16", "'8:16' is not a whole number; lists and ranges are for"),
         (f"solve {SMALL} --time-limit 1,2", "'1,2' is not a number; lists and ranges are for"),
         (f"solve {SMALL} --clock 1.5", "has no unit; write for example 1545MHz or 1.545GHz"),
         (f"solve {SMALL} --bandwidth 25", "bandwidth '25': has no unit; write for example 616GB/s"),
         ("solve bert-tiny --bank 2:nvsim-sram", "2 has no unit; write as 2MB:nvsim-sram"),
-        ("sweep bert-tiny --spm 8:32:8", "--spm '8': has no unit"),
+        ("sweep bert-tiny --spm 8:32:8", "spm '8': has no unit"),
         (f"solve {SMALL} --optimizer foo", "optimizer 'foo' is unknown; use one of sgd"),
     ],
 )
@@ -106,7 +113,7 @@ def test_truncated_and_cyclic_files(run: Run, tmp_path: Path) -> None:
         ("--lowering ideal", "--lowering"),
         ("--no-fold", "--fold"),
         ("--throughput 1TFLOP/s", "--throughput"),
-        ("--set array.rows=4 --set array.columns=4", "array"),
+        ("--set array.rows=4 --set array.columns=4", "--set array"),
     ],
 )
 def test_an_instance_is_lowered_already(run: Run, tmp_path: Path, option: str, name: str) -> None:
@@ -194,7 +201,7 @@ def test_process_output_is_plain_when_piped(tmp_path: Path) -> None:
     ran = subprocess.run(line, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "\x1b" not in ran.stdout
     assert ran.stderr == ""
-    assert ran.stdout.splitlines()[-1].startswith("The optimum")
+    assert ran.stdout.splitlines()[-1].startswith("Optimum: ")
 
 
 def test_start_up_loads_nothing_heavy() -> None:

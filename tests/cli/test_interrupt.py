@@ -41,7 +41,7 @@ sys.exit(main())
 @pytest.mark.parametrize(
     ("module", "command", "said"),
     [
-        ("typer", f"solve {SMALL}", NOTHING),
+        ("cyclopts", f"solve {SMALL}", NOTHING),
         ("spmopt.cli.app", f"compare {SMALL}", NOTHING),
         ("numpy", f"solve {SMALL}", NOTHING),
         ("spmopt.graph.lower", f"solve {SMALL}", NOTHING),

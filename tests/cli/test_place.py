@@ -92,7 +92,7 @@ def test_columns_are_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("COLUMNS", "400")
     text = shown(run, "place")
     for column in ("id", "lower, upper", "size", "alignment", "offset", "hint", "gaps"):
-        assert f" {column} - " in text
+        assert f"• {column}: " in text
 
 
 def test_too_little_is_infeasible_and_says_why(run: Run, tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_a_time_limit_is_not_infeasible(run: Run, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ("", "give --capacity SIZE, or --minimize"),
-        ("--capacity -1", "--capacity '-1': must be greater than 0; write for example 24MB"),
-        ("--capacity 1parsec", "--capacity '1parsec': 'parsec' is not a unit of this quantity"),
+        ("--capacity -1", "capacity '-1': must be greater than 0; write for example 24MB"),
+        ("--capacity 1parsec", "capacity '1parsec': 'parsec' is not a unit of this quantity"),
         ("--minimize --time-limit 0", "--time-limit 0.0: must be more than 0 seconds"),
         ("--minimize --time-limit nan", "--time-limit nan: must be more than 0 seconds"),
     ],

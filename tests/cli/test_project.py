@@ -27,7 +27,7 @@ def test_it_takes_effect_and_says_so(run: Run, tmp_path: Path) -> None:
     assert ran.record["instance"]["machine"]["name"] == "mine"
     assert ran.record["results"][0]["scheduler"] == "belady"
     path = tmp_path / "spmopt.toml"
-    assert ran.err == f"note: machine, scheduler, time-limit as in {path}\n"
+    assert ran.err == f"note: machine, time-limit, scheduler as in {path}\n"
     assert run("solve bert-tiny --batch 2 --quiet").err == ""
 
 

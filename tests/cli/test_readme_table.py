@@ -24,9 +24,9 @@ def policies() -> list[str]:
 
 
 def figures(lines: list[str], first: int) -> dict[str, list[str]]:
-    """Time, traffic and energy of the policies from a line on: no matter which computer it is."""
+    """Time and traffic of the policies from a line on: no matter which computer it is."""
     rows = [re.split(r"\s{2,}", line.strip()) for line in lines[first : first + len(policies())]]
-    return {row[0]: row[1:4] for row in rows}
+    return {row[0]: row[1:3] for row in rows}
 
 
 def test_the_command_prints_this(run: Run) -> None:
@@ -35,31 +35,25 @@ def test_the_command_prints_this(run: Run) -> None:
     assert names.split(",")[-2:] == ["page", "pieces"]
     printed = run(f"{line} -s {','.join(policies())}").out.splitlines()
     assert lines[0] == printed[0]
-    assert lines[4] == "list as given"
+    assert lines[4] == "layer by layer"
     assert list(figures(lines, 5)) == policies()
     assert figures(lines, 5) == figures(printed, 4)
 
 
-def test_the_same_policies_are_on_the_best_cover() -> None:
+def test_the_same_policies_are_on_the_best_plan() -> None:
     lines = shown()[1:]
-    cover = lines.index("best cover found")
-    assert list(figures(lines, cover + 1)) == policies()
-    assert lines[cover + 1 + len(policies())].split()[0] == "pieces"
+    plan = lines.index("best fusion plan found")
+    assert list(figures(lines, plan + 1)) == policies()
+    assert lines[plan + 1 + len(policies())].split()[0] == "pieces"
 
 
-def test_it_ends_in_words_about_lists_and_covers() -> None:
-    lines = shown()
-    first = next(at for at, line in enumerate(lines) if line.startswith("The optimum of the list"))
-    cost = r"takes [\d.]+ (to [\d.]+ )?% more time than the optimum"
-    given, belady, rule, covers, optimum, best, listed, *others = lines[first:]
-    assert given.startswith("The optimum of the list as given is ")
-    assert re.fullmatch(f"Belady {cost} of the list as given\\.", belady)
-    assert re.fullmatch(f"The best greedy rule, [a-z:=-]+, {cost} of the list as given\\.", rule)
-    assert covers.startswith("All covers (pieces=all): ")
-    assert optimum.startswith("The optimum over all covers ")
-    assert best.startswith("The best cover found has ")
-    assert re.fullmatch(rf"The list as given \(page\) {cost} over all covers\.", listed)
-    assert all(re.fullmatch(rf"Belady on the [a-z ]+ {cost} over all covers\.", o) for o in others)
+def test_it_ends_in_four_sentences() -> None:
+    listed, fused, belady, space = shown()[-4:]
+    assert re.fullmatch(r"Layer by layer: optimum [\d.]+ ms \(gap [\d.]+ %\)\.", listed)
+    assert re.fullmatch(r"With fusion: optimum [\d.]+ ms \(gap [\d.]+ %\)\.", fused)
+    distance = r"[\d.]+ (to [\d.]+ )?% above the fused optimum\."
+    assert re.fullmatch(f"Belady, layer by layer: {distance}", belady)
+    assert space.startswith("Fusion space `all`: consecutive groups in the given order; each ")
 
 
 def test_transfers_of_page_above(run: Run) -> None:

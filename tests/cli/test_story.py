@@ -52,8 +52,8 @@ def test_a_page_and_result_files(run: Run, tmp_path: Path) -> None:
 def test_the_list_is_told_in_its_order(run: Run) -> None:
     """Another order is a decision, no condition: there is no option to begin with one."""
     assert "--no-reorder" in run("story --help").out
-    assert "No such option: --order" in refused(run(f"story {LSTM} --order searched"))
-    assert "No such option: --objective" in refused(run(f"story {LSTM} --objective energy"))
+    assert "no such option --order" in refused(run(f"story {LSTM} --order searched"))
+    assert "no such option --objective" in refused(run(f"story {LSTM} --objective energy"))
 
 
 def test_ctrl_c_keeps_what_is_done(

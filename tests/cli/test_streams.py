@@ -85,13 +85,11 @@ def test_no_message_is_worth_the_result(tmp_path: Path, away: str) -> None:
     talk.write_text(
         "import sys\n"
         "from spmopt.cli import main\n"
-        "from spmopt.cli.app import MODULES\n"
-        "from spmopt.cli.binding import COMMANDS\n"
+        "from spmopt.cli import lists\n"
         "from spmopt.cli.terminal.output import print_message, print_warning\n"
         "def talk(): print_warning('x'), print_message('y'), print('done')\n"
-        "MODULES['talk'] = 'lists'\n"
-        "COMMANDS['talk'] = lambda app: app.command()(talk)\n"
-        "sys.exit(main(['talk']))\n"
+        "lists.networks = talk\n"
+        "sys.exit(main(['networks']))\n"
     )
     ran = shell(f"{sys.executable} {talk} {away}")
     assert (ran.returncode, ran.stdout) == (0, "done\n")

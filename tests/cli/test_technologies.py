@@ -82,7 +82,7 @@ def test_configurations_are_shown_with_their_products(run: Run) -> None:
         ("--fit --configurations", "--fit and --configurations: give one of them"),
         ("deepnvm-stt --fit", "deepnvm-stt: has no fit, only its points"),
         ("deepnvm-stt --capacity 3B", "no figures for 3e-06 MB"),
-        ("--capacity -3MB", "--capacity '-3MB': must be greater than 0"),
+        ("--capacity -3MB", "--capacity: needs a value"),
         ("--capacity 3W", "'W' is not a unit of this quantity; write for example 3MB or 3MiB"),
         ("sram", "no technology called 'sram'; choose one of deepnvm-sot, deepnvm-sram"),
     ],

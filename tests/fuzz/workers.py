@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from tests.fuzz.case import Case, Outcome
 from tests.fuzz.judge import ERR, OUT, SLOW, judged, of_files
@@ -77,20 +77,11 @@ def _alone(make: Maker, first: Outcome) -> Outcome | None:
 
 @cache
 def _quicken() -> None:
-    """Have commands made once: typer takes longer for that than most commands to refuse a file."""
-    from typer.main import get_command
+    """Import the modules of all commands once."""
+    from spmopt.cli.app import COMMANDS
 
-    from spmopt.cli import app, project
-
-    make = app.application
-    made = cache(lambda first: get_command(make(first)))
-
-    def application(first: str = "") -> Any:
-        return make(first) if project.found_file() is not None else made(first)
-
-    app.application = application
-    for first in app.MODULES:
-        made(first)
+    for module, *_ in COMMANDS.values():
+        import_module(f"spmopt.cli.{module}")
 
 
 def _worked(cases: list[tuple[int, Maker]]) -> Iterator[tuple[int, Outcome]]:

@@ -30,25 +30,23 @@ def result(
 def test_open_gap_is_told_as_a_range() -> None:
     results = [result("belady", 120, 100), result("page", 110, 100), result("fluid", None, 100)]
     assert verdict(MACHINE, results) == [
-        "The optimum lies between 100 ms (bound) and 110 ms (page), 10 % apart.",
-        "Belady takes 9.09 to 20 % more time than the optimum.",
+        "Optimum: between 100 and 110 ms (gap 10 %).",
+        "Belady: 9.09 to 20 % above the optimum.",
     ]
 
 
-def test_the_best_greedy_rule_is_named() -> None:
+def test_the_best_heuristic_is_named() -> None:
     page = result("page", 100, 100, Status.OPTIMAL)
     belady, lru = result("belady", 120, 100), result("lru", 130, 100)
     rule = "belady-size:granularity=page"
     nearer = result(rule, 105, 100)
-    assert verdict(MACHINE, [belady, lru, page])[1:] == [
-        "Belady takes 20 % more time than the optimum."
-    ]
+    assert verdict(MACHINE, [belady, lru, page])[1:] == ["Belady: 20 % above the optimum."]
     assert verdict(MACHINE, [belady, lru, nearer, page])[1:] == [
-        "Belady takes 20 % more time than the optimum.",
-        f"The best greedy rule, {rule}, takes 5 % more time than the optimum.",
+        "Belady: 20 % above the optimum.",
+        f"Best heuristic, {rule}: 5 % above the optimum.",
     ]
     assert verdict(MACHINE, [lru, nearer, page])[1:] == [
-        f"The best greedy rule, {rule}, takes 5 % more time than the optimum."
+        f"Best heuristic, {rule}: 5 % above the optimum."
     ]
 
 
@@ -57,8 +55,8 @@ def test_an_optimum_by_enumeration_is_called_so() -> None:
     page = replace(result("page", 110, 100, Status.OPTIMAL), class_bound=known, tolerance=1e-4)
     belady = result("belady", 121, 100)
     assert verdict(MACHINE, [belady, page]) == [
-        "The optimum is 110 ms (page), by enumeration.",
-        "Belady takes 10 % more time than the optimum.",
+        "Optimum: 110 ms (page), by enumeration.",
+        "Belady: 10 % above the optimum.",
     ]
 
 
@@ -66,28 +64,28 @@ def test_proven_optimum() -> None:
     exact = result("page", 100, 100, Status.OPTIMAL, TRAFFIC)
     near = result("page", 10_001, 10_000, Status.OPTIMAL, TRAFFIC)
     belady = result("belady", 12_000, 10_000, objective=TRAFFIC)
-    assert verdict(MACHINE, [exact]) == ["The optimum is 100 B (page), proven."]
+    assert verdict(MACHINE, [exact]) == ["Optimum: 100 B (page), proved."]
     assert verdict(MACHINE, [near, belady]) == [
-        "The optimum is 10 kB (page), proven to within 0.01 %.",
-        "Belady moves 20 % more bytes than the optimum.",
+        "Optimum: 10 kB (gap 0.01 %).",
+        "Belady: 20 % above the optimum.",
     ]
 
 
 def test_belady_may_be_optimal() -> None:
     belady = result("belady", 100, 100, Status.OPTIMAL)
-    assert verdict(MACHINE, [belady])[1] == "Belady is optimal here."
+    assert verdict(MACHINE, [belady])[1] == "Belady: optimum."
 
 
 def test_the_best_schedule_has_no_least_distance() -> None:
     belady = result("belady", 120, 100)
     for others in ([], [result("lru", 130, 100)]):
         said = verdict(MACHINE, [belady, *others])
-        assert said[1] == "Belady takes at most 20 % more time than the optimum."
+        assert said[1] == "Belady: at most 20 % above the optimum."
 
 
 def test_without_a_positive_bound_only_the_least_is_known() -> None:
     results = [result("belady", 120, 0), result("page", 100, 0)]
-    assert verdict(MACHINE, results)[1] == "Belady takes at least 20 % more time than the optimum."
+    assert verdict(MACHINE, results)[1] == "Belady: at least 20 % above the optimum."
 
 
 def test_with_several_orders_the_lines_name_the_one_that_they_are_about() -> None:
@@ -95,17 +93,18 @@ def test_with_several_orders_the_lines_name_the_one_that_they_are_about() -> Non
     page, lru = result("page", 110, 100), result("lru", 115, 100)
     belady = result("belady", 120, 100)
     assert verdict(MACHINE, [lru, belady, other, page]) == [
-        "The optimum in the listed order lies between 100 ms (bound) and 110 ms (page), "
-        "10 % apart.",
-        "Belady takes 9.09 to 20 % more time than the optimum.",
-        "The best greedy rule in the listed order, lru, takes 4.55 to 15 % more time than "
-        "the optimum.",
+        "Given order: optimum between 100 and 110 ms (gap 10 %).",
+        "Belady: 9.09 to 20 % above the optimum.",
+        "Best heuristic, lru: 4.55 to 15 % above the optimum.",
     ]
     proven = result("page", 100, 100, Status.OPTIMAL)
-    assert verdict(MACHINE, [proven, other]) == [
-        "The optimum in the listed order is 100 ms (page), proven."
-    ]
+    assert verdict(MACHINE, [proven, other]) == ["Given order: optimum 100 ms (page), proved."]
 
 
 def test_nothing_known_nothing_said() -> None:
     assert verdict(MACHINE, [result("fluid", None, 5), result("belady", 5, None)]) == []
+
+
+def test_the_unit_of_a_range_stands_once_unless_there_are_two() -> None:
+    across = result("page", 1100, 900)
+    assert verdict(MACHINE, [across]) == ["Optimum: between 900 ms and 1.1 s (gap 22.2 %)."]

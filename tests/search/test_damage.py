@@ -99,7 +99,7 @@ def _never(seconds: float) -> None:
 
 def test_a_driver_of_the_program_is_named_by_its_extra(run: Run) -> None:
     found = run(f"{TUNE} --storage postgresql+pg8000://h/d").err
-    assert "pip install 'spmopt[postgresql]'" in found
+    assert "pip install 'psycopg[binary]>=3.2.2'" in found
     assert "http" not in found
 
 

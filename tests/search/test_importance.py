@@ -83,8 +83,8 @@ def test_without_scikit_learn_a_search_ends_and_says_what_to_install(
     lines = [each for each in ran.out.splitlines() if "scikit-learn" in each]
     assert ran.code == 0
     assert lines == [
-        "What time_s varies with needs scikit-learn, which is not installed; "
-        "pip install 'spmopt[results]'"
+        "Importance of fields for time_s needs the package scikit-learn: "
+        "pip install 'scikit-learn>=1.5'"
     ]
     assert "cost varies with spm 100 %." in ran.out
     shown = run("tune show --storage t.db --study t")

@@ -174,5 +174,5 @@ def test_tables_say_which_schedules_are_in_another_order(
     remarks = compare_view(branches(), results).remarks
     assert "lru: order: depth-first; gap against the bound of that order" in remarks
     assert "stream: order: its own; gap against the bound of that order" in remarks
-    line = "The optimum in the listed order is 24 B (belady), proven"
+    line = "Given order: optimum 24 B (belady), proved"
     assert any(remark.startswith(line) for remark in remarks)

@@ -17,7 +17,6 @@ from spmopt.core.objective import (
     OBJECTIVES,
     Objective,
     ObjectiveEntry,
-    excess_phrase,
     objective_named,
     register_objective,
 )
@@ -96,11 +95,10 @@ def test_files_keep_own_objectives(tmp_path: Path, replayed: bool) -> None:
 def test_a_registered_objective_is_known_by_name_everywhere() -> None:
     instance = small(2)
     try:
-        entry = ObjectiveEntry(of=MIXED, excess="scores {} worse than")
+        entry = ObjectiveEntry(of=MIXED, summary="both")
         register_objective("mine", entry)
         assert objective_named("mine", instance.machine) == MIXED
         assert objective_named(INWARD, instance.machine) is INWARD
-        assert excess_phrase(MIXED) == "scores {} worse than"
         register_objective("mine", entry)  # once more is no error
         with pytest.raises(InputError, match="mine is taken"):
             register_objective("mine", INWARD)

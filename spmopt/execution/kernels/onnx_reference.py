@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spmopt.core.errors import require_extra
+from spmopt.core.errors import require_package
 from spmopt.core.graph import Attribute, Node
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.graph import operators
@@ -22,7 +22,7 @@ _Frozen = tuple[tuple[str, Attribute], ...]
 
 def onnx_kernel(node: Node) -> NodeKernel | None:
     """Return ONNX's reference of a node; None where ONNX has no such operator or attribute."""
-    require_extra("onnx", "onnx", "kernels reference")
+    require_package("onnx", "kernels reference")
     from onnx import defs
 
     if "." in node.operator or not defs.has(node.operator):

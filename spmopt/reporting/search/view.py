@@ -14,7 +14,6 @@ from spmopt.reporting.search.words import (
     beyond_lines,
     counts_text,
     header_lines,
-    missing_lines,
     network_text,
     proof_text,
     shown_fields,
@@ -42,11 +41,7 @@ def front_view(findings: Findings) -> Front:
     return Front(
         name=findings.name,
         subject=", ".join(network.label for network in setup.networks),
-        lines=(
-            counts_text(findings.counts),
-            *header_lines(setup),
-            *missing_lines(findings.importances),
-        ),
+        lines=(counts_text(findings.counts), *header_lines(setup)),
         axes=tuple(_axis(key, setup) for key in keys),
         trials=tuple(
             _trial(trial, findings, keys, known[trial.number]) for trial in findings.trials

@@ -135,8 +135,7 @@ def missing_lines(found: Mapping[str, Importance]) -> Iterator[str]:
     """Yield what to install to learn what the other objectives vary with, in one line."""
     names = [name for name, each in found.items() if each.missing]
     if names:
-        verb = "varies" if len(names) == 1 else "vary"
-        yield f"What {' and '.join(names)} {verb} with needs {found[names[0]].missing}"
+        yield f"Importance of fields for {' and '.join(names)} {found[names[0]].missing}"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

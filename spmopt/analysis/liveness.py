@@ -1,0 +1,34 @@
+"""Live bytes of activations in each step: a lower limit of memory that holds them all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.table import Ints
+
+_PERSISTENT = (TensorKind.WEIGHT, TensorKind.STATE)
+"""Kinds of tensors that exist before and after: no activations."""
+
+
+def live_activation_bytes(instance: Instance) -> Ints:
+    """Return (n,) bytes of activations that are live in each operation, in the given order.
+
+    An activation is live from the operation that computes it to its last use. Inputs are live from
+    the first operation on, results that are kept to the last.
+    """
+    count = len(instance.operations)
+    first, last = {}, {}
+    for step, operation in enumerate(instance.operations):
+        for tensor in operation.tensors:
+            first.setdefault(tensor, step)
+            last[tensor] = step
+    change = np.zeros(count + 1, np.int64)
+    for index, begin in first.items():
+        tensor = instance.tensors[index]
+        if tensor.kind in _PERSISTENT:
+            continue
+        end = count if tensor.keep else last[index] + 1
+        change[0 if tensor.in_dram else begin] += tensor.size_bytes
+        change[end] -= tensor.size_bytes
+    return np.cumsum(change[:count])

@@ -1,0 +1,345 @@
+"""Inspection of a network before it is scheduled: inputs, operators, layers, peak memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.arguments import checked
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.inputs import Workload, load
+from spmopt.api.lowering import lower
+from spmopt.api.shown import Shown
+from spmopt.core.errors import InputError, require_package
+
+if TYPE_CHECKING:
+    from spmopt.core.graph import Graph
+    from spmopt.core.instance import Instance
+    from spmopt.core.operation import Operation
+    from spmopt.reporting.tables import Part
+
+_EXAMPLE = 128
+"""Size that is proposed for an open dimension."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectedInput:
+    """An input of a network.
+
+    Attributes
+    ----------
+    name
+        Name of the tensor.
+    element_type
+        Type of its elements, e.g. fp32.
+    dimensions
+        Sizes; a symbol or None for an open dimension.
+    """
+
+    name: str
+    element_type: str
+    dimensions: tuple[int | str | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectedOperator:
+    """An operator of a network.
+
+    Attributes
+    ----------
+    name
+        ONNX name, with its domain where that is another.
+    nodes
+        Number of its nodes.
+    has_rule
+        Whether the program knows its shapes and costs.
+    """
+
+    name: str
+    nodes: int
+    has_rule: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectedLayer:
+    """An operation with its size.
+
+    Attributes
+    ----------
+    step
+        Position in the given order.
+    name, operator
+        Name, and type of the operation.
+    macs
+        Multiply-accumulate operations.
+    weight_bytes, read_bytes, written_bytes
+        Bytes of weights, of other operands, and of results, each tensor once.
+    """
+
+    step: int
+    name: str
+    operator: str
+    macs: int
+    weight_bytes: int
+    read_bytes: int
+    written_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peak:
+    """Largest number of bytes of activations that are live at once.
+
+    Attributes
+    ----------
+    live_bytes
+        Bytes live while ``operation`` runs, in the given order.
+    step, operation
+        Position and name of the operation.
+    """
+
+    live_bytes: int
+    step: int
+    operation: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Inspection(Shown):
+    """Content of a network: inputs, operators, layers, peak of activations.
+
+    Attributes
+    ----------
+    title
+        Name of the network, with its options.
+    inputs, operators
+        Inputs, and operators by number of nodes.
+    open_options
+        Option to paste for each open dimension; the batch first.
+    layers
+        Operations in the given order; empty where their sizes are unknown.
+    peak
+        Largest live bytes of activations; None where sizes are unknown.
+    weight_bytes
+        Bytes of all weights and states.
+    problem
+        Reason for which sizes are unknown, or an empty text.
+    paste
+        Lines of a file of operators that give unknown operators a class.
+    notes
+        Assumptions.
+    top
+        Number of layers that the table shows; None: all.
+    """
+
+    title: str
+    inputs: Sequence[InspectedInput] = ()
+    operators: Sequence[InspectedOperator] = ()
+    open_options: Sequence[str] = ()
+    layers: Sequence[InspectedLayer] = ()
+    peak: Peak | None = None
+    weight_bytes: int = 0
+    problem: str = ""
+    paste: str = ""
+    notes: Sequence[str] = ()
+    top: int | None = 10
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulate operations of all layers."""
+        return sum(layer.macs for layer in self.layers)
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield inputs, operators, the largest layers, and totals."""
+        from spmopt.reporting.inspection import inspection_parts
+
+        del width
+        yield from inspection_parts(self)
+
+    def record(self) -> Mapping[str, object]:
+        """Return all figures, as ``spmopt inspect --json``."""
+        return {
+            "title": self.title,
+            "inputs": [asdict(each) for each in self.inputs],
+            "open_options": list(self.open_options),
+            "operators": [asdict(each) for each in self.operators],
+            "layers": self.rows(),
+            "totals": {"macs": self.macs, "weight_bytes": self.weight_bytes},
+            "peak": None if self.peak is None else asdict(self.peak),
+            "problem": self.problem,
+            "paste": self.paste,
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return a row for each layer."""
+        return [asdict(layer) for layer in self.layers]
+
+
+@checked
+def inspect(
+    source: str | Path | Graph | Instance,
+    *,
+    training: bool = False,
+    batch: int | None = None,
+    optimizer: str | None = None,
+    dtype: str | None = None,
+    parameters: Mapping[str, int] | None = None,
+    assume_pointwise: bool = False,
+    operators: str | Path | None = None,
+    top: int | None = 10,
+    callbacks: Callbacks = QUIET,
+) -> Inspection:
+    """Inspect a network before it is scheduled.
+
+    An ONNX file whose dimensions are open, or that has unknown operators, is inspected as far as
+    its sizes are known.
+
+    Parameters
+    ----------
+    source, training, batch, optimizer, dtype, parameters, assume_pointwise, operators
+        As for :func:`load`.
+    top
+        Number of layers in the table, by multiply-accumulate operations; None: all.
+    callbacks
+        Receive progress and warnings.
+
+    Returns
+    -------
+    Inspection
+        Inputs, operators, layers with their sizes, and the peak of live activations.
+
+    Raises
+    ------
+    InputError
+        The file or network cannot be read, or an option does not go with it.
+    """
+    options = {
+        "training": training,
+        "optimizer": optimizer,
+        "dtype": dtype,
+        "parameters": parameters,
+        "assume_pointwise": assume_pointwise,
+        "operators": operators,
+    }
+    if Path(str(source)).suffix.lower() != ".onnx":
+        workload = load(source, batch=batch, **options, callbacks=callbacks)
+        return _sized(workload, None, top, callbacks)
+    known = _surveyed(Path(str(source)), batch, parameters or {}, operators, callbacks)
+    notes: tuple[str, ...] = ()
+    if _BATCH in known.open_options:
+        batch, notes = 1, (f"The open batch size is taken as 1; {_BATCH} sets another.",)
+    try:
+        workload = load(source, batch=batch, **options, callbacks=callbacks)
+    except InputError as error:
+        return _with(known, problem="" if known.open_options else str(error), top=top)
+    return _sized(workload, _with(known, notes=notes), top, callbacks)
+
+
+_BATCH = "--batch 32"
+
+
+def _surveyed(
+    path: Path,
+    batch: int | None,
+    sizes: Mapping[str, int],
+    rules: str | Path | None,
+    callbacks: Callbacks,
+) -> Inspection:
+    """Return inputs, open dimensions and operators of an ONNX file."""
+    from spmopt.graph.operators import register_operators
+
+    require_package("onnx", f"{path}: an ONNX file")
+    # Reading other networks should not wait for the onnx package.
+    from spmopt.frontends.onnx_import.survey import survey_onnx
+
+    if rules is not None:
+        register_operators(rules, warn=callbacks.warn)
+    found = survey_onnx(path)
+    symbols = {size for _, shape in found.inputs.values() for size in shape}
+    is_batch_open = not isinstance(found.batch, int) and found.batch not in sizes
+    options = [_BATCH] if is_batch_open and batch is None and found.inputs else []
+    others = {each for each in symbols if isinstance(each, str)} - {found.batch, *sizes}
+    options += [f"--param {name}={_EXAMPLE}" for name in sorted(others)]
+    return Inspection(
+        title=path.name,
+        inputs=[
+            InspectedInput(name=name, element_type=kind, dimensions=shape)
+            for name, (kind, shape) in found.inputs.items()
+        ],
+        operators=[
+            InspectedOperator(name=name, nodes=count, has_rule=name not in found.unknown)
+            for name, count in sorted(found.operators.items(), key=lambda each: -each[1])
+        ],
+        open_options=options,
+        paste=found.paste,
+    )
+
+
+def _with(known: Inspection, **changes: object) -> Inspection:
+    return Inspection(**{**vars(known), **changes})  # type: ignore[arg-type]
+
+
+def _sized(
+    workload: Workload, known: Inspection | None, top: int | None, callbacks: Callbacks
+) -> Inspection:
+    """Return the inspection of a network whose sizes are known."""
+    mapper = "ideal" if workload.graph is not None else None
+    instance = lower(workload, lowering=mapper, callbacks=callbacks)
+    found = known or Inspection(title=workload.title)
+    if workload.graph is not None and known is None:
+        found = _with(found, **_of_graph(workload.graph))
+    elif known is None:
+        kinds = Counter(operation.kind for operation in instance.operations)
+        found = _with(found, operators=_counted(kinds))
+    layers = [_layer(instance, step, each) for step, each in enumerate(instance.operations)]
+    weights = sum(
+        tensor.size_bytes for tensor in instance.tensors if tensor.kind in ("weight", "state")
+    )
+    return _with(
+        found,
+        title=workload.title,
+        layers=layers,
+        peak=_peak(instance),
+        weight_bytes=weights,
+        top=top,
+    )
+
+
+def _of_graph(graph: Graph) -> dict[str, object]:
+    """Return inputs and operators of a graph."""
+    inputs = [
+        InspectedInput(name=value.name, element_type=value.element_type, dimensions=value.shape)
+        for value in graph.values
+        if value.kind == "input"
+    ]
+    return {"inputs": inputs, "operators": _counted(Counter(node.operator for node in graph.nodes))}
+
+
+def _counted(kinds: Mapping[str, int]) -> list[InspectedOperator]:
+    most_first = sorted(kinds.items(), key=lambda each: -each[1])
+    return [InspectedOperator(name=name, nodes=count) for name, count in most_first]
+
+
+def _layer(instance: Instance, step: int, operation: Operation) -> InspectedLayer:
+    tensors = instance.tensors
+    weights = [index for index in operation.reads if tensors[index].kind in ("weight", "state")]
+    others = [index for index in operation.reads if index not in weights]
+    return InspectedLayer(
+        step=step,
+        name=operation.name,
+        operator=operation.kind,
+        macs=operation.modes[0].macs,
+        weight_bytes=sum(tensors[index].size_bytes for index in weights),
+        read_bytes=sum(tensors[index].size_bytes for index in others),
+        written_bytes=sum(tensors[index].size_bytes for index in operation.writes),
+    )
+
+
+def _peak(instance: Instance) -> Peak:
+    from spmopt.analysis.liveness import live_activation_bytes
+
+    live = live_activation_bytes(instance)
+    step = int(live.argmax())
+    return Peak(live_bytes=int(live[step]), step=step, operation=instance.operations[step].name)

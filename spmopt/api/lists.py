@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _KINDS = (
     "A policy is a greedy heuristic. A formulation optimizes, starting from the best of some "
-    "policies, and proves a bound. A relaxation proves a bound, without a schedule. Options follow a name after "
-    "colons: msa:copies=idle:late=load."
+    "policies, and proves a bound. A relaxation proves a bound, without a schedule. Options follow "
+    "a name after colons: msa:copies=idle:late=load."
 )
 _FIGURES = {
     "read": ("read_latency_ns", 1e-9, "s"),

@@ -21,6 +21,8 @@ _OPTIMIZERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "adam": ("Adam", ("first_moment", "second_moment")),
 }
 _LABELS = "int64"
+_WITHOUT_GRADIENT = ("bool", "int64")
+"""Types of conditions and positions, which are constant but for jumps."""
 
 
 def require_optimizer(name: str) -> None:
@@ -219,7 +221,9 @@ class _TrainingStep(GraphBuilder):
         trained = {i for i, v in enumerate(self.values) if v.kind is TensorKind.WEIGHT}
         for node in self.forward:
             if not trained.isdisjoint(node.inputs):
-                trained.update(node.outputs)
+                trained.update(
+                    v for v in node.outputs if self.values[v].element_type not in _WITHOUT_GRADIENT
+                )
         return trained
 
     def _shapes(self, indices: Sequence[int]) -> tuple[tuple[int, ...], ...]:

@@ -59,7 +59,7 @@ def load_onnx(
         The file cannot be used: one line that says what to do.
     """
     model = read_model(path)
-    return graph_of_model(
+    graph = graph_of_model(
         model,
         str(path),
         folder=Path(path).parent,
@@ -69,6 +69,10 @@ def load_onnx(
         warn=warn,
         sizes=sizes,
     )
+    lacks = missed_in_training(model) if training else None
+    if lacks is not None:
+        warn(f"{path}: {lacks}")
+    return graph
 
 
 def graph_of_model(
@@ -109,10 +113,8 @@ def graph_of_model(
             f"{source}: damaged, or unlike any known file "
             f"({type(error).__name__}: {_line(error)}); export it again, or report it"
         ) from error
-    lacks = missed_in_training(parts.nodes, parts.opsets.get("", 1)) if training else None
-    for text in (note, lacks):
-        if text:
-            warn(f"{source}: {text}")
+    if note:
+        warn(f"{source}: {note}")
     doubts.tell(lambda text: warn(f"{source}: {text}"))
     if missing:
         warn(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.facts import Fact, constant_fact
-from spmopt.frontends.onnx_import.topology import Names, names_of, ordered_nodes, reads
+from spmopt.frontends.onnx_import.topology import ordered_nodes, reads
 
 Dimensions = tuple[int | str | None, ...]
 
@@ -28,20 +28,16 @@ class ModelParts:
     """The parts of a model that matter.
 
     ``inputs`` are true inputs: before IR version 4 a file lists its initializers among the
-    inputs too. ``names`` are those of each node. ``declared`` are shapes that the file states for
-    other values. ``alike`` has the same number for nodes, by their first results, whose operator,
-    attributes, types and shapes are the same; none for nodes of which more counts.
+    inputs too. ``declared`` are shapes that the file states for other values.
     """
 
     name: str
     inputs: Mapping[str, Declared]
     constants: Mapping[str, Fact]
     nodes: tuple[onnx.NodeProto, ...]
-    names: tuple[Names, ...]
     outputs: tuple[str, ...]
     declared: Mapping[str, Declared]
     opsets: Mapping[str, int]
-    alike: Mapping[str, int] = field(default_factory=dict)
 
 
 def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
@@ -56,27 +52,17 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
     constants = initializers(graph, folder)
     given = {value.name: value for value in graph.input if value.name not in constants}
     outputs = tuple(value.name for value in graph.output)
-    every = list(graph.node)
-    names = [names_of(node) for node in every]
-    written = [each.outputs for each in names]
-    read = [
-        reads(node) if node.attribute else each.inputs
-        for node, each in zip(every, names, strict=True)
-    ]
-    places = ordered_nodes(every, read, written, {*given, *constants}, outputs)
-    nodes = [every[place] for place in places]
+    nodes = ordered_nodes(graph.node, {*given, *constants}, outputs)
     for node in nodes:
         if node.domain:
             node.domain = plain_domain(node.domain)
-    used = set(outputs).union(*[read[place] for place in places])
-    used.discard("")  # what a node leaves out
+    used = set(outputs).union(*map(reads, nodes))
     inputs = {name: _declared(value) for name, value in given.items() if name in used}
     return ModelParts(
         name=graph.name or "model",
         inputs=inputs,
         constants=constants,
         nodes=tuple(nodes),
-        names=tuple([names[place] for place in places]),
         outputs=outputs,
         declared={
             value.name: _declared(value)

@@ -196,9 +196,8 @@ def from_torch(
     graph = graph_of_module(module, example_inputs, keywords=keywords, training=training)
     if training:
         graph = training_graph(graph, optimizer=optimizer)
-    parts = [f"{graph.name} training" if training else graph.name]
-    parts += [] if optimizer is None else [optimizer]
-    return Workload(title=", ".join(parts), source=graph.name, graph=graph)
+    parts = [f"{graph.name} training" if training else graph.name, optimizer or ""]
+    return Workload(title=", ".join(filter(None, parts)), source=graph.name, graph=graph)
 
 
 def _of_graph(

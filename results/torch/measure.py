@@ -1,4 +1,4 @@
-"""Networks of torch: as torch's own programs, forward and joint, and as ONNX by both exporters.
+"""Networks of torch through its ONNX exporter, forward and as a derived training step.
 
 Multiply-accumulates and bytes of weights are held against torch's. Its counter takes the weight
 gradient of a grouped convolution for one over all channels; here it is counted as the product that
@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import warnings
 from copy import deepcopy
-from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -19,16 +16,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from results.shared.bench import Figures, peak_mb, timed
-from results.torch.differences import differences
 from results.torch.networks import NETWORKS
-from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.instance import TensorKind
-from spmopt.frontends.onnx_import import load_onnx
 from spmopt.frontends.torch_import import graph_of_module
 from spmopt.graph.statistics import macs
+from spmopt.graph.training import training_graph
 
-OPSET = 18
 IN_EVALUATION = ("Whisper",)
 """In training mode it drops layers at random, which torch.export refuses."""
 
@@ -76,52 +70,17 @@ def _gaps(graph: Graph, wanted: int, module: Any) -> dict[str, Any]:
     }
 
 
-def program(name: str, training: bool) -> Figures:
-    """Import torch's own program."""
-    warnings.simplefilter("ignore")
-    torch.manual_seed(0)
-    module, inputs = NETWORKS[name]()
-    module.train(training and name not in IN_EVALUATION)
-    graph, taken = timed(lambda: graph_of_module(module, inputs, training=training))
-    wanted, raw = counted(module, inputs, training=training)
-    return {**_gaps(graph, wanted, module), "counter": raw / wanted, **taken, "peak_mb": peak_mb()}
-
-
-def onnx(name: str, dynamo: bool) -> Figures:
-    """Export to ONNX, and import that; a refusal is a text."""
-    warnings.simplefilter("ignore")
-    torch.manual_seed(0)
-    module, inputs = NETWORKS[name]()
-    module.eval()
-    _told_apart(module)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "net.onnx"
-        try:
-            torch.onnx.export(module, inputs, str(path), dynamo=dynamo, opset_version=OPSET)
-        except Exception as error:  # whatever torch raises
-            return {"outcome": "torch fails", "why": f"{type(error).__name__}: {error}"[:200]}
-        try:
-            graph, taken = timed(lambda: load_onnx(path, warn=lambda text: None))
-        except InputError as error:
-            return {"outcome": "refused", "why": str(error).partition(": ")[2][:200]}
-        parts = differences(path, graph, module)
-    wanted, _ = counted(module, inputs, training=False)
-    return {"outcome": "imported", **_gaps(graph, wanted, module), **taken, **parts}
-
-
-def _told_apart(module: Any) -> None:
-    """Change parameters that begin as ones or zeros: exporters make one tensor of equal ones."""
-    with torch.no_grad():
-        for each in module.parameters():
-            each.add_(0.01 * torch.rand_like(each))
-
-
 def measure(name: str) -> Figures:
-    """Import a network in all four ways."""
-    ways = {
-        "forward": partial(program, name, False),
-        "joint": partial(program, name, True),
-        "dynamo": partial(onnx, name, True),
-        "script": partial(onnx, name, False),
-    }
-    return {f"{way}.{key}": value for way, call in ways.items() for key, value in call().items()}
+    """Import a network in training mode, and derive its training step."""
+    warnings.simplefilter("ignore")
+    torch.manual_seed(0)
+    module, inputs = NETWORKS[name]()
+    module.train(name not in IN_EVALUATION)
+    graph, taken = timed(lambda: graph_of_module(module, inputs))
+    found = {"": graph, "training.": training_graph(graph)}
+    result: dict[str, Any] = {**taken, "peak_mb": peak_mb()}
+    for prefix, each in found.items():
+        wanted, raw = counted(module, inputs, training=bool(prefix))
+        gaps = {**_gaps(each, wanted, module), "counter": raw / wanted}
+        result |= {f"{prefix}{key}": value for key, value in gaps.items()}
+    return result

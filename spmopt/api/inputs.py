@@ -160,7 +160,7 @@ def from_torch(
     training: bool = False,
     optimizer: str | None = None,
 ) -> Workload:
-    """Load a network from a module of torch, by ``torch.export``; weights are never read.
+    """Load a network from a module of torch, by its ONNX exporter; weights are never read.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def from_torch(
     keywords
         Arguments by name.
     training
-        Trace one training iteration by AOTAutograd. It begins at the results that are single
-        numbers (losses); without such results at all results, whose gradients come from labels.
+        Derive the graph of one training iteration. It begins at losses that the module computes;
+        without losses at all results, whose gradients come from labels.
     optimizer
         Optimizer of the training iteration: sgd, momentum or adam; default: none.
 
@@ -187,16 +187,17 @@ def from_torch(
     InputError
         torch is not installed or cannot export the module, or an operator has no rule.
     """
-    require_package("torch", "from_torch")
+    for package in ("torch", "onnxscript"):
+        require_package(package, "from_torch")
     require_training(optimizer, training)
     from spmopt.frontends.torch_import import graph_of_module
+    from spmopt.graph.training import training_graph
 
-    graph = graph_of_module(
-        module, example_inputs, keywords=keywords, training=training, optimizer=optimizer
-    )
-    parts = [f"{graph.name} training" if training else graph.name]
-    parts += [] if optimizer is None else [optimizer]
-    return Workload(title=", ".join(parts), source=graph.name, graph=graph)
+    graph = graph_of_module(module, example_inputs, keywords=keywords, training=training)
+    if training:
+        graph = training_graph(graph, optimizer=optimizer)
+    parts = [f"{graph.name} training" if training else graph.name, optimizer or ""]
+    return Workload(title=", ".join(filter(None, parts)), source=graph.name, graph=graph)
 
 
 def _of_graph(

@@ -192,6 +192,7 @@ PACKAGES = {
     "cmaes": "cmaes>=0.12",
     "distributed": "distributed>=2025.1",
     "onnx": "onnx>=1.17",
+    "onnxscript": "onnxscript>=0.7",
     "pandas": "pandas>=2.2.2",
     "psycopg": "psycopg[binary]>=3.2.2",
     "sklearn": "scikit-learn>=1.5",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from spmopt.core.errors import InputError, require_package
 from spmopt.core.filetypes import kind_of_file
@@ -45,7 +44,7 @@ def load_network(
     batch
         Batch size; by default that of the zoo's entry or of the file.
     training
-        Derive the graph of one training step; of a program of torch, trace it.
+        Derive the graph of one training step.
     optimizer
         Its optimizer: ``sgd``, ``momentum`` or ``adam``; none by default.
     dtype
@@ -69,18 +68,9 @@ def load_network(
         raise InputError(f"optimizer {optimizer} is for training; add training=True")
     if operators is not None:
         register_operators(operators, warn=warn)
-    if str(name_or_path).lower().endswith(".pt2"):
-        if assume_pointwise:
-            raise InputError(f"assume_pointwise: {name_or_path} is a program of torch, not ONNX")
-        return _of_torch(
-            name_or_path, training, optimizer, dtype, batch=batch, sizes=parameters, warn=warn
-        )
-    if str(name_or_path).lower().endswith(".onnx"):
-        require_package("onnx", f"{name_or_path}: an ONNX file")
-        # Reading zoo networks should not wait for the onnx package.
-        from spmopt.frontends.onnx_import import load_onnx
-
-        graph = load_onnx(
+    ending = Path(name_or_path).suffix.lower()
+    if ending in FILES:
+        graph = _importer(ending, name_or_path)(
             name_or_path,
             batch=batch,
             training=training,
@@ -96,17 +86,18 @@ def load_network(
     return training_graph(graph, optimizer=optimizer) if training else graph
 
 
-def _of_torch(
-    path: str | Path, training: bool, optimizer: str | None, dtype: str | None, **given: Any
-) -> Graph:
-    require_package("torch", f"{path}: a program of torch")
-    # Importing torch takes seconds.
-    from spmopt.frontends.torch_import import load_torch
+def _importer(ending: str, name: str | Path) -> Callable[..., Graph]:
+    """Return the importer of a kind of file, whose libraries take seconds to load."""
+    if ending == ".pt2":
+        require_package("torch", f"{name}: a program of torch")
+        require_package("onnxscript", f"{name}: a program of torch")
+        from spmopt.frontends.torch_import import load_torch
 
-    if training:  # torch gives gradients and statistics their types
-        return load_torch(path, training=True, optimizer=optimizer, dtype=dtype, **given)
-    graph = load_torch(path, **given)
-    return graph if dtype is None else with_element_type(graph, dtype)
+        return load_torch
+    require_package("onnx", f"{name}: an ONNX file")
+    from spmopt.frontends.onnx_import import load_onnx
+
+    return load_onnx
 
 
 def require_network(name: str) -> None:

@@ -111,13 +111,6 @@ class GraphBuilder:
         name = unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
         return self._results(name, operator, inputs, results, attributes)
 
-    def add_like(
-        self, node: Node, inputs: Sequence[int], results: Sequence[tuple[Shape, str]], *, name: str
-    ) -> tuple[int, ...]:
-        """Add a node with the operator and the attributes of another, its results stated."""
-        name = unused(name, self.node_names)
-        return self._results(name, node.operator, inputs, results, node.attributes)
-
     def assume_pointwise(
         self,
         inputs: Sequence[int],

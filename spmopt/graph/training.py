@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from spmopt.core.elements import ElementKind, sum_type
@@ -21,6 +21,8 @@ _OPTIMIZERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "adam": ("Adam", ("first_moment", "second_moment")),
 }
 _LABELS = "int64"
+_WITHOUT_GRADIENT = ("bool", "int64")
+"""Types of conditions and positions, which are constant but for jumps."""
 
 
 def require_optimizer(name: str) -> None:
@@ -219,7 +221,9 @@ class _TrainingStep(GraphBuilder):
         trained = {i for i, v in enumerate(self.values) if v.kind is TensorKind.WEIGHT}
         for node in self.forward:
             if not trained.isdisjoint(node.inputs):
-                trained.update(node.outputs)
+                trained.update(
+                    v for v in node.outputs if self.values[v].element_type not in _WITHOUT_GRADIENT
+                )
         return trained
 
     def _shapes(self, indices: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -232,44 +236,6 @@ class _TrainingStep(GraphBuilder):
         self, name: str, operator: str, inputs: Sequence[int], outputs: Sequence[int]
     ) -> None:
         self.add_node(unused(name, self.node_names), operator, inputs, outputs, {})
-
-
-def with_updates(graph: Graph, gradients: Mapping[int, int], optimizer: str) -> Graph:
-    """Return a graph of forward and backward pass with the updates of its weights.
-
-    As in :func:`training_graph`, a weight is updated as soon as its gradient is complete and its
-    last reader is through.
-
-    Parameters
-    ----------
-    graph
-        With gradients among its values.
-    gradients
-        The gradient of each weight to be updated.
-    optimizer
-        ``"sgd"``, ``"momentum"`` or ``"adam"``.
-
-    Raises
-    ------
-    InputError
-        An unknown optimizer.
-    """
-    require_optimizer(optimizer)
-    step = GraphBuilder(graph.name)
-    step.values.extend(graph.values)
-    step.value_names.update(value.name for value in graph.values)
-    step.node_names.update(node.name for node in graph.nodes)
-    last: dict[int, int] = {}
-    for place, node in enumerate(graph.nodes):
-        last.update(dict.fromkeys((*node.inputs, *node.outputs), place))
-    due: dict[int, list[int]] = {}
-    for weight, gradient in gradients.items():
-        due.setdefault(max(last[weight], last[gradient]), []).append(weight)
-    for place, node in enumerate(graph.nodes):
-        step.nodes.append(node)
-        for weight in due.get(place, ()):
-            _add_update(step, weight, gradients[weight], optimizer)
-    return step.finish(())
 
 
 def _add_update(step: GraphBuilder, weight: int, gradient: int, optimizer: str) -> None:

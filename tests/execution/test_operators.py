@@ -129,7 +129,6 @@ GRADIENTS: Mapping[str, Build] = {
     "Celu": of_x("Celu", alpha=0.7),
     "Shrink": of_x("Shrink", lambd=0.3, bias=0.1),
     "ThresholdedRelu": of_x("ThresholdedRelu", alpha=0.4),
-    "Rsqrt": lambda b: b.add("Rsqrt", [b.add("Exp", [b.weight("x", (3, 4))])], name="it"),
     "PRelu": of_two("PRelu"),
     "SwiGLU": of_two("SwiGLU", alpha=1.5),
     "Pow": powers,

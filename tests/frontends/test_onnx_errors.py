@@ -96,22 +96,6 @@ def test_missing_shapes(tmp_path: Path) -> None:
     _fails(saved(tmp_path, made), "input x: has no shape; export the model with input shapes")
 
 
-def test_symbolic_dimensions(tmp_path: Path) -> None:
-    _fails(
-        saved(tmp_path, model([RELU], {"x": [4, "sequence"]})),
-        "input x: dimension 1 is the symbol 'sequence'; give its size \\(--param sequence=128\\)",
-    )
-    _fails(
-        saved(tmp_path, model([RELU], {"x": [4, None]})),
-        "input x: dimension 1 is left open and has no name; write a size into the file",
-    )
-    path = saved(tmp_path, model([RELU], {"x": [4, "sequence"]}))
-    with pytest.raises(
-        InputError, match=r"no symbolic dimension called 'sequense'; did you mean sequence"
-    ):
-        load_onnx(path, sizes={"sequense": 3})
-
-
 def test_inputs_that_are_no_tensors(tmp_path: Path) -> None:
     made = model([RELU], {"x": [2]})
     kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, [2]))

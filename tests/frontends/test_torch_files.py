@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed (spmopt[test-torch])")
+pytest.importorskip("onnxscript", reason="onnxscript is not installed (spmopt[test-torch])")
 
 from spmopt.core.errors import InputError  # noqa: E402
 from spmopt.frontends.torch_import import load_torch  # noqa: E402
@@ -135,8 +137,11 @@ def test_torch_alone_would_run_it(
 
 
 def test_a_file_with_expressions_of_sizes_is_read_as_it_is_and_packed_anew(program: Path) -> None:
-    assert macs(load_torch(program, batch=4)) == 4 * 3 * 3 * 2 * 3
-    assert macs(load_torch(_written(program, _members(program)), batch=4)) == 4 * 3 * 3 * 2 * 3
+    with pytest.raises(InputError, match="1 dimension is open") as caught:
+        load_torch(program, batch=4)
+    (wide,) = set(re.findall(r"--param (\w+)=", str(caught.value)))
+    for path in (program, _written(program, _members(program))):
+        assert macs(load_torch(path, batch=4, sizes={wide: 8})) == 4 * 3 * 3 * 2 * 3
 
 
 def test_what_is_broken_or_too_large_is_said(program: Path, tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""Programs of torch: products and parameters are those that torch counts, forward and backward."""
+"""Programs of torch, by its ONNX exporter: products and parameters are those that torch counts."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed (spmopt[test-torch])")
+pytest.importorskip("onnxscript", reason="onnxscript is not installed (spmopt[test-torch])")
 
 import spmopt  # noqa: E402
 from spmopt.core.errors import InputError  # noqa: E402
@@ -18,6 +18,7 @@ from spmopt.core.graph import Graph  # noqa: E402
 from spmopt.core.instance import TensorKind  # noqa: E402
 from spmopt.frontends.torch_import import graph_of_module, load_torch  # noqa: E402
 from spmopt.graph.statistics import macs, parameters  # noqa: E402
+from spmopt.graph.training import training_graph  # noqa: E402
 
 nn, F = torch.nn, torch.nn.functional
 
@@ -77,6 +78,11 @@ CASES = {
 }
 
 
+def _graph(module: Any, *inputs: Any, training: bool = False) -> Graph:
+    graph = graph_of_module(module, inputs, training=training)
+    return training_graph(graph) if training else graph
+
+
 def _counted(module: Any, x: Any, *, training: bool) -> int:
     """Multiply-accumulates by torch, of attention as products and of recurrence as steps."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -90,12 +96,12 @@ def _counted(module: Any, x: Any, *, training: bool) -> int:
     return int(counter.get_total_flops()) // 2
 
 
-@pytest.mark.parametrize("training", [False, True], ids=["forward", "joint"])
+@pytest.mark.parametrize("training", [False, True], ids=["forward", "training"])
 @pytest.mark.parametrize("name", CASES)
 def test_macs_and_parameters_are_those_of_torch(name: str, training: bool) -> None:
     module, shape = CASES[name]
     x = torch.randn(shape)
-    graph = graph_of_module(module.train(training), (x,), training=training)
+    graph = _graph(module.train(training), x, training=training)
     assert macs(graph) == _counted(module, x, training=training) > 0
     weights = [value for value in graph.values if value.kind is TensorKind.WEIGHT]
     assert sum(value.size_bytes for value in weights) == sum(
@@ -105,40 +111,23 @@ def test_macs_and_parameters_are_those_of_torch(name: str, training: bool) -> No
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_parameter_gets_a_gradient_of_its_shape_and_the_step_is_scheduled(name: str) -> None:
+def test_every_parameter_gets_a_gradient_and_the_step_is_scheduled(name: str) -> None:
     module, shape = CASES[name]
     workload = spmopt.from_torch(module.train(), (torch.randn(shape),), training=True)
     assert workload.graph is not None
     values = workload.graph.values
-    gradients = Counter(v.shape for v in values if v.kind is TensorKind.WEIGHT_GRADIENT)
-    assert gradients == Counter(tuple(each.shape) for each in module.parameters())
-    assert all(v.keep for v in values if v.kind is TensorKind.WEIGHT_GRADIENT)
+    gradients = [v for v in values if v.kind is TensorKind.WEIGHT_GRADIENT]
+    # Shapes may be others: the exporter transposes weights, and joins those of a recurrent layer.
+    assert sum(v.elements for v in gradients) == sum(each.numel() for each in module.parameters())
+    assert all(v.keep for v in gradients)
     solution = spmopt.solve(spmopt.lower(workload, spmopt.machine(spm="64KiB")), "belady")
     assert solution.gap is not None
-
-
-def _operators(graph: Graph) -> Counter[str]:
-    return Counter(node.operator for node in graph.nodes)
-
-
-def test_a_transposed_operand_of_a_product_is_not_copied() -> None:
-    graph = graph_of_module(nn.Linear(12, 5), (torch.randn(3, 12),), training=True)
-    assert "Transpose" not in _operators(graph)
 
 
 def test_grouped_queries_repeat_keys() -> None:
     q, k = torch.randn(1, 8, 4, 16), torch.randn(1, 2, 6, 16)
     graph = graph_of_module(Calls(_grouped, (16, 16)), (q, k))
     assert macs(graph) == 8 * 4 * 16 * 16 + 2 * 8 * 4 * 6 * 16
-
-
-def test_max_pooling_keeps_indices_only_where_its_gradient_reads_them() -> None:
-    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.MaxPool2d(2))
-    x = torch.randn(1, 3, 8, 8)
-    assert _operators(graph_of_module(module, (x,)))["MaxPool"] == 1
-    graph = graph_of_module(module, (x,), training=True)
-    (pool,) = [node for node in graph.nodes if node.operator == "MaxPoolIndices"]
-    assert [graph.values[v].element_type for v in pool.outputs] == ["fp32", "int64"]
 
 
 def test_element_types_are_those_of_the_module() -> None:
@@ -151,43 +140,58 @@ def test_element_types_are_those_of_the_module() -> None:
 
 def test_a_loss_of_the_module_begins_the_backward_pass() -> None:
     module = Calls(lambda x, y, w: F.cross_entropy(x @ w, y), (8, 5))
-    graph = graph_of_module(module, (torch.randn(4, 8), torch.zeros(4, dtype=int)), training=True)
-    found = _operators(graph)
-    assert found["LossGradient"] == 0 < found["NllLossGradient"]
-    assert [v.shape for v in graph.values if v.keep and v.kind is TensorKind.ACTIVATION] == [()]
+    graph = _graph(module, torch.randn(4, 8), torch.zeros(4, dtype=int), training=True)
+    kept = [v for v in graph.values if v.keep and v.kind is TensorKind.ACTIVATION]
+    assert [v.shape for v in kept] == [()]
+    assert len([v for v in graph.values if v.kind is TensorKind.INPUT]) == 2  # no labels besides
 
 
 def test_an_optimizer_updates_every_parameter_in_place() -> None:
     module, x = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), torch.randn(4, 8)
-    graph = graph_of_module(module, (x,), training=True, optimizer="adam")
+    graph = spmopt.from_torch(module, (x,), training=True, optimizer="adam").graph
+    assert graph is not None
     updates = [node for node in graph.nodes if node.operator == "Adam"]
     assert len(updates) == 4
     assert all(set(node.outputs) < set(node.inputs) for node in updates)
     assert not any(v.keep for v in graph.values if v.kind is TensorKind.WEIGHT_GRADIENT)
 
 
-def test_a_file_is_read_and_its_dynamic_batch_is_set(tmp_path: Path) -> None:
-    path, x = tmp_path / "net.pt2", torch.randn(2, 8)
-    batch = torch.export.Dim("batch", min=1, max=64)
-    program = torch.export.export(nn.Linear(8, 4), (x,), dynamic_shapes=({0: batch},))
+def test_dynamic_dimensions_of_a_file_stay_open(tmp_path: Path) -> None:
+    path, x = tmp_path / "net.pt2", torch.randn(2, 8, 8)
+    sizes = {0: torch.export.Dim("batch", min=1, max=64), 1: torch.export.Dim("rows", min=2)}
+    program = torch.export.export(nn.Linear(8, 4), (x,), dynamic_shapes=(sizes,))
     torch.export.save(program, path)
-    assert macs(load_torch(path)) == 2 * 8 * 4
-    workload = spmopt.load(path, batch=16, training=True, optimizer="sgd")
+    with pytest.raises(
+        InputError, match=r"1 dimension is open: s\d+ \(dimension 1 of input\)"
+    ) as e:
+        load_torch(path)
+    (name,) = set(re.findall(r"--param (s\d+)=", str(e.value)))
+    told: list[str] = []
+    assert macs(load_torch(path, sizes={name: 3}, warn=told.append)) == 3 * 8 * 4
+    assert "taken as 1" in told[0]
+    parameters = {name: 3}
+    workload = spmopt.load(path, batch=16, parameters=parameters, training=True, optimizer="sgd")
     assert workload.graph is not None
-    assert macs(workload.graph) == 2 * 16 * 8 * 4  # forward and weight gradient
+    assert macs(workload.graph) == 2 * 3 * 16 * 8 * 4  # forward and weight gradient
+
+
+def test_weights_are_neither_read_nor_needed(tmp_path: Path) -> None:
+    """A module without memory, as large as 16 GB, is imported as any other."""
+    with torch.device("meta"):
+        module, x = nn.Linear(1 << 16, 1 << 16), torch.randn(2, 1 << 16)
+    graph = graph_of_module(module, (x,))
+    assert macs(graph) == 2 << 32
+    assert parameters(graph) == (1 << 32) + (1 << 16)
 
 
 def test_what_cannot_be_used_is_said_in_one_line(tmp_path: Path) -> None:
     broken = tmp_path / "broken.pt2"
     broken.write_bytes(b"PK no archive")
-    fixed = tmp_path / "fixed.pt2"
-    torch.export.save(torch.export.export(nn.Linear(8, 4), (torch.randn(2, 8),)), fixed)
-    calls: list[tuple[Callable[[], Graph], str]] = [
+    calls: list[tuple[Callable[[], object], str]] = [
         (lambda: load_torch(broken), "no program of torch.export"),
         (lambda: load_torch(tmp_path / "none.pt2"), "no such file"),
-        (lambda: load_torch(fixed, batch=4), "exported at batch 2"),
-        (lambda: graph_of_module(nn.ReLU(), (torch.randn(2),), training=True), "nothing to train"),
-        (lambda: graph_of_module(Calls(torch.linalg.inv, (2, 2)), ()), "inv"),
+        (lambda: _graph(nn.ReLU(), torch.randn(2), training=True), "nothing to train"),
+        (lambda: graph_of_module(Calls(torch.linalg.inv, (2, 2)), ()), "linalg_inv"),
     ]
     for call, text in calls:
         with pytest.raises(InputError, match=text) as found:
@@ -207,17 +211,14 @@ def _saved(module: Any, path: Path) -> Path:
     return path
 
 
-def test_a_training_step_is_traced_in_another_element_type(tmp_path: Path) -> None:
+def test_a_training_step_in_another_element_type(tmp_path: Path) -> None:
     path = _saved(_net().train(), tmp_path / "net.pt2")
-    wide = load_torch(path, training=True, optimizer="adam")
-    found = load_torch(path, training=True, optimizer="adam", dtype="bf16")
-    assert macs(found) == macs(wide)
+    found = spmopt.load(path, training=True, optimizer="adam", dtype="bf16").graph
+    assert found is not None
     kinds = (TensorKind.WEIGHT, TensorKind.WEIGHT_GRADIENT, TensorKind.INPUT)
     assert {v.element_type for v in found.values if v.kind in kinds} == {"bf16", "int64"}
     states = [v for v in found.values if v.kind is TensorKind.STATE and len(v.shape) > 1]
     assert {v.element_type for v in states} == {"fp32"}  # moments and master weights
-    with pytest.raises(InputError, match=r"int8: .*name one of fp64"):
-        load_torch(path, training=True, dtype="int8")
 
 
 def test_training_what_was_exported_for_evaluation_is_warned_of(tmp_path: Path) -> None:
@@ -233,36 +234,30 @@ def test_training_what_was_exported_for_evaluation_is_warned_of(tmp_path: Path) 
         graph_of_module(_net().eval(), (torch.randn(2, 3, 8, 8),), training=True)
 
 
-PICKS: dict[str, tuple[Any, list[str]]] = {
-    "argmax": (lambda x, i: x.argmax(-1), ["ArgMax"]),
-    "argmin of all": (lambda x, i: x.argmin(), ["ArgMax"]),
-    "max": (lambda x, i: x.max(1)[0], ["ReduceMax"]),
-    "min, and where": (lambda x, i: sum(x.min(1, keepdim=True)), ["ReduceMin", "ArgMax"]),
-    "sort": (lambda x, i: x.sort(1, descending=True)[0], ["TopK"]),
-    "topk": (lambda x, i: x.topk(2, -1)[0], ["TopK"]),
-    "cumsum": (lambda x, i: x.cumsum(1), ["CumSum"]),
-    "gather": (lambda x, i: x.gather(1, i), ["GatherElements"]),
-    "scatter": (lambda x, i: torch.zeros(4, 6).scatter(1, i, x[:, :3]), ["Overwrite"]),
-    "scatter_add": (lambda x, i: torch.zeros(4, 6).scatter_add(1, i, x[:, :3]), ["Overwrite"]),
-    "index_put": (lambda x, i: x.index_put((i[0],), x[:3]), ["Slice", "Overwrite"]),
-    "index_put, sum": (
-        lambda x, i: torch.zeros(4, 6).index_put((i[0],), x[:3], accumulate=True),
-        ["Slice", "GatherGradient"],
-    ),
+PICKS: dict[str, Any] = {
+    "argmax": lambda x, i: x.argmax(-1),
+    "max": lambda x, i: x.max(1)[0],
+    "min, and where": lambda x, i: sum(x.min(1, keepdim=True)),
+    "sort": lambda x, i: x.sort(1, descending=True)[0],
+    "topk": lambda x, i: x.topk(2, -1)[0],
+    "cumsum": lambda x, i: x.cumsum(1),
+    "gather": lambda x, i: x.gather(1, i),
+    "scatter": lambda x, i: torch.zeros(4, 6).scatter(1, i, x[:, :3]),
+    "scatter_add": lambda x, i: torch.zeros(4, 6).scatter_add(1, i, x[:, :3]),
+    "index_put": lambda x, i: x.index_put((i[0],), x[:3]),
+    "index_put, sum": lambda x, i: torch.zeros(4, 6).index_put((i[0],), x[:3], accumulate=True),
 }
 
 
 @pytest.mark.parametrize("name", PICKS)
 def test_what_picks_elements_has_a_rule_and_a_gradient(name: str) -> None:
-    function, expected = PICKS[name]
-    module = Calls(lambda x, i, w: function(x @ w, i), (6, 6))
+    module = Calls(lambda x, i, w: PICKS[name](x @ w, i), (6, 6))
     inputs = torch.randn(4, 6), torch.zeros(4, 3, dtype=int)
-    found = _operators(graph_of_module(module, inputs))
-    assert all(found[each] for each in expected)
+    assert macs(graph_of_module(module, inputs)) == 4 * 6 * 6
     if "arg" not in name:
-        assert macs(graph_of_module(module, inputs, training=True)) == 2 * 4 * 6 * 6
+        assert macs(_graph(module, *inputs, training=True)) == 2 * 4 * 6 * 6
 
 
 def test_sizes_that_depend_on_data_are_said_to_be() -> None:
-    with pytest.raises(InputError, match="computes sizes from data"):
+    with pytest.raises(InputError, match="depends on data"):
         graph_of_module(Calls(lambda x, w: (x @ w)[x > 0], (6, 6)), (torch.randn(4, 6),))

@@ -258,3 +258,13 @@ def test_errors() -> None:
     )
     with pytest.raises(InputError, match="node n: operator ReluGradient has no gradient rule"):
         training_graph(backward)
+
+
+def test_positions_and_conditions_have_no_gradient() -> None:
+    b = GraphBuilder("picks")
+    y = b.add("MatMul", [b.input("x", (4, 6)), b.weight("w", (6, 6))], name="y")
+    place = b.add("ArgMax", [y], name="place", axis=1)
+    total = b.add("Sum", [y, b.add("Cast", [place], name="cast", to="fp32")], name="total")
+    graph = training_graph(b.finish([total, place]))
+    assert of_kind(graph, TensorKind.GRADIENT) == {"total.gradient", "y.gradient"}
+    assert kept(graph) == {"w.gradient"}

@@ -108,7 +108,6 @@ _SLOPES: Mapping[str, Slope] = {
     "Celu": _celu,
     "Shrink": _shrink,
     "ThresholdedRelu": lambda y, call: (y > 0).astype(y.dtype),
-    "Rsqrt": lambda y, call: -0.5 * y * y * y,
 }
 
 

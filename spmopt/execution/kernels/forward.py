@@ -89,7 +89,6 @@ KERNELS: Mapping[str, NodeKernel] = {
     "Erf": lambda call: [2 * normal_share(sqrt(2) * call.inputs[0]) - 1],
     "Cast": _converted,
     "CastLike": _converted,
-    "Rsqrt": lambda call: [1 / np.sqrt(call.inputs[0])],
     "AssumedPointwise": _filled,
     "AssumedPointwiseGradient": _filled,
     "Swish": _swish,

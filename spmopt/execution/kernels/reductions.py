@@ -115,15 +115,6 @@ def _lp_norm_back(call: Call) -> Sequence[Array]:
     return [dy / norm - slope * np.sum(dy * x, axis=axis, keepdims=True) / norm**2]
 
 
-def _variance(call: Call) -> Sequence[Array]:
-    """Return the mean square distance from the mean, of n numbers over n - 1."""
-    (x,) = call.inputs
-    axes = reduced_axes(call, x.ndim)
-    count = int(np.prod([x.shape[axis] for axis in axes]))
-    centered = x - np.mean(x, axis=axes, keepdims=True)
-    return [np.sum(centered * centered, axis=axes).reshape(call.shapes[0]) / max(count - 1, 1)]
-
-
 def _labels(call: Call, labels: Array, x: tuple[int, ...]) -> tuple[Array, Array]:
     """Return which class each label names, and its weight: 0 where it is to be left out."""
     classes = np.arange(x[1]).reshape((1, -1, *(1,) * (len(x) - 2)))
@@ -238,26 +229,6 @@ COMBINED_WHOLE: Mapping[str, Callable[[Array, Array], Array]] = {
 """The same of whole numbers."""
 
 
-def _picked_loss(call: Call) -> Sequence[Array]:
-    """Return the mean of one logarithm a row, which its label picks, and the weight of all."""
-    x, labels, *weights = call.inputs
-    chosen, weight = _labels(call, labels, x.shape if x.ndim > 1 else (1, *x.shape))
-    if weights:
-        weight = weight * weights[0].reshape((1, -1, *(1,) * (x.ndim - 2)))
-    weight = weight * chosen
-    total = np.sum(weight)
-    loss = -np.sum(x * weight) / np.where(total == 0, 1, total)
-    return [loss.astype(x.dtype).reshape(call.shapes[0]), total.astype(x.dtype).reshape(())][
-        : len(call.shapes)
-    ]
-
-
-def _picked_loss_back(call: Call) -> Sequence[Array]:
-    dy, labels, total = call.inputs
-    chosen, weight = _labels(call, labels, call.shapes[0])
-    return [(-dy * (chosen * weight) / np.where(total == 0, 1, total)).astype(dy.dtype)]
-
-
 def _whole_row_back(call: Call) -> Sequence[Array]:
     """Return dX of a normalization of rows, whose statistics are taken again."""
     dy, x, scale = call.inputs
@@ -284,10 +255,7 @@ KERNELS: Mapping[str, NodeKernel] = {
     "CumProd": _product_of_row,
     "LpNormalization": _lp_norm,
     "LpNormalizationGradient": _lp_norm_back,
-    "ReduceVariance": _variance,
     "NegativeLogLikelihoodLossGradient": _class_loss_back,
     "SoftmaxCrossEntropyLossGradient": _class_loss_back,
-    "NllLoss": _picked_loss,
-    "NllLossGradient": _picked_loss_back,
     "LayerNormalizationBackward": _whole_row_back,
 }

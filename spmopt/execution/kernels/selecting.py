@@ -15,7 +15,7 @@ import numpy as np
 from spmopt.core.graph import Node
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.execution.kernels.onnx_reference import onnx_kernel
-from spmopt.graph.operators.attributes import integer, integers, text
+from spmopt.graph.operators.attributes import integer, text
 
 
 def evaluated(
@@ -180,56 +180,6 @@ def _on_diagonal(x: Array, shape: tuple[int, ...]) -> Array:
     return x[tuple(chosen)]
 
 
-def _overwritten(call: Call) -> Sequence[Array]:
-    """Replace a part of a copy: at indices if there are any, else at the end of each axis.
-
-    Where programs of torch write, they say in ways that graphs do not keep; what is computed
-    depends on every operand, and that is what an execution must show.
-    """
-    x, *rest = call.inputs
-    found, axis = x.copy(), call.attributes.get("axis")
-    if isinstance(axis, int):
-        index, *source = rest
-        values = source[0] if source else np.ones((), x.dtype)
-        np.put_along_axis(
-            found, _inside(index, x.shape[axis]), np.broadcast_to(values, index.shape), axis
-        )
-    elif len(rest) == 1:
-        part = rest[0]
-        found[tuple(slice(n - m, n) for n, m in zip(x.shape, part.shape, strict=True))] = part
-    else:
-        values, *indices = rest
-        chosen = tuple(_inside(each, n) for each, n in zip(indices, x.shape, strict=False))
-        there = found[chosen]
-        found[chosen] = np.broadcast_to(values, there.shape) if values.size == 1 else values
-    return [found]
-
-
-def _rolled(call: Call) -> Sequence[Array]:
-    """Turn axes by one place: by how many only the program says."""
-    return [np.roll(call.inputs[0], 1, integers(call.attributes, "axes"))]
-
-
-def _bags(call: Call) -> Sequence[Array]:
-    """Add up the rows of each bag, which begins at its offset."""
-    rows, offsets = call.inputs
-    return [np.array([np.sum(rows[b:e], axis=0) for b, e in _ends(offsets, len(rows))], rows.dtype)]
-
-
-def _bags_back(call: Call) -> Sequence[Array]:
-    dy, offsets = call.inputs
-    found = np.zeros(call.shapes[0], dy.dtype)
-    for row, (begin, end) in zip(dy, _ends(offsets, len(found)), strict=True):
-        found[begin:end] += row
-    return [found]
-
-
-def _ends(offsets: Array, rows: int) -> list[tuple[int, int]]:
-    """Return where bags begin and end; offsets that are none are taken in their order."""
-    begins = np.sort(np.clip(np.nan_to_num(offsets), 0, rows).astype(np.int64)).tolist()
-    return list(zip(begins, [*begins[1:], rows], strict=True))
-
-
 KERNELS: Mapping[str, NodeKernel] = {
     **{
         f"{name}Gradient": _back(name)
@@ -245,8 +195,4 @@ KERNELS: Mapping[str, NodeKernel] = {
     "TopKGradient": _top_back,
     "Diagonal": _diagonal,
     "DiagonalGradient": _diagonal_back,
-    "Overwrite": _overwritten,
-    "Roll": _rolled,
-    "BagSum": _bags,
-    "BagRepeat": _bags_back,
 }

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from spmopt.frontends.onnx_import.load import load_onnx
+from spmopt.frontends.onnx_import.load import graph_of_model, load_onnx
 
-__all__ = ["load_onnx"]
+__all__ = ["graph_of_model", "load_onnx"]

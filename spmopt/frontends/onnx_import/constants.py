@@ -31,15 +31,16 @@ class Constants:
         self._reads = Counter[str]()
         read: set[str] = set()
         dead = {name for name, fact in facts.items() if not fact.live}
-        for node, names in zip(network.nodes, network.names, strict=True):
-            if dead.isdisjoint(names.outputs) and dead.isdisjoint(names.inputs):
+        for node in network.nodes:
+            results, operands = node.output[:], node.input[:]
+            if dead.isdisjoint(results) and dead.isdisjoint(operands):
                 continue
             live = False
-            for name in filter(None, names.outputs):
+            for name in filter(None, results):
                 live = live or facts[name].live
                 if not live:
                     self._producer[name] = node
-            known = [name for name in names.inputs if name and not facts[name].live]
+            known = [name for name in operands if name and not facts[name].live]
             if known:
                 self._reads.update(known)
                 read.update(known if live else ())

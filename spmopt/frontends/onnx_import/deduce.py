@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 import onnx
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.onnx_import.alike import Likeness, likeness
 from spmopt.frontends.onnx_import.batch import repeated_constants, rescaled_shape_input
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.evaluate import constant_node, evaluate, shape_value
@@ -25,10 +23,8 @@ from spmopt.frontends.onnx_import.modelfile import NODES
 from spmopt.frontends.onnx_import.network import Declared, ModelParts
 from spmopt.frontends.onnx_import.rewriting import rewritten
 from spmopt.frontends.onnx_import.topology import (
-    Names,
     describe,
     first_result,
-    names_of,
     ordered_nodes,
     subgraphs,
 )
@@ -42,13 +38,6 @@ class Written:
 
     facts: Mapping[str, Fact]
     batches: tuple[int, int]
-
-
-class _Alike(NamedTuple):
-    """Nodes that are alike: their number, and what they give."""
-
-    kind: int
-    results: tuple[Fact, ...]
 
 
 Control = Callable[["Deduction", onnx.NodeProto, dict[str, str], str], None]
@@ -93,35 +82,25 @@ def deduce(
         written=written,
     )
     called: dict[str, str] = {}
-    step.walk(network.nodes, called, known=network.names)
+    step.walk(network.nodes, called)
     outputs = tuple(called.get(name, name) for name in network.outputs)
     for written_name, name in zip(network.outputs, outputs, strict=True):
         if name in step.sequences:
             raise InputError(
                 f"output {written_name} is a sequence of tensors; export its tensors as outputs"
             )
+    nodes = step.nodes
     if step.replaced:
-        read = [names.inputs for names in step.names]
-        made = [names.outputs for names in step.names]
-        given = step.facts.keys() - {name for results in made for name in results}
-        places = ordered_nodes(step.nodes, read, made, given, outputs)
-        step.nodes = [step.nodes[place] for place in places]
-        step.names = [step.names[place] for place in places]
-    parts = replace(
-        network,
-        nodes=tuple(step.nodes),
-        outputs=outputs,
-        names=tuple(step.names),
-        alike=step.alike,
-    )
-    return parts, step.facts
+        given = step.facts.keys() - {name for node in nodes for name in node.output}
+        nodes = ordered_nodes(nodes, given, outputs)
+    return replace(network, nodes=tuple(nodes), outputs=outputs), step.facts
 
 
 @dataclass(kw_only=True)
 class Deduction:
     """A walk over nodes in the order in which they run.
 
-    ``made``: nodes by their first results. ``names``, ``alike``: as of :class:`ModelParts`.
+    ``made``: nodes by their first results.
     ``sequences``: tensors of each sequence by name; it has no place in memory, and is known for
     what it holds.
     """
@@ -133,19 +112,15 @@ class Deduction:
     control: Mapping[str, Control]
     written: Written | None = None
     nodes: list[onnx.NodeProto] = field(default_factory=list)
-    names: list[Names] = field(default_factory=list)
     made: dict[str, onnx.NodeProto] = field(default_factory=dict)
     sequences: dict[str, tuple[str, ...]] = field(default_factory=dict)
     replaced: bool = False
-    alike: dict[str, int] = field(default_factory=dict)
-    _known: dict[Likeness, _Alike] = field(default_factory=dict)
 
     def walk(
         self,
         nodes: Iterable[onnx.NodeProto],
         names: dict[str, str],
         prefix: str = "",
-        known: Sequence[Names] | None = None,
     ) -> None:
         """Work out the facts of nodes.
 
@@ -158,10 +133,8 @@ class Deduction:
             define are added.
         prefix
             Of the names that these nodes define: they are in a subgraph.
-        known
-            What each of the nodes reads and writes, if that was looked up before.
         """
-        for place, node in enumerate(nodes):
+        for node in nodes:
             expand = None if node.domain else self.control.get(node.op_type)
             if expand is not None or (node.attribute and subgraphs(node)):
                 self.replaced = True
@@ -178,11 +151,8 @@ class Deduction:
                 continue
             parts = rewritten(own, self.facts, self.declared)
             self.replaced |= parts is not None
-            if parts is None and own is node and known is not None:
-                self._take(node, known[place])
-                continue
             for part in (own,) if parts is None else parts:
-                self._take(part, names_of(part))
+                self._take(part)
 
     def fact(self, name: str, node: onnx.NodeProto) -> Fact:
         """Return what is known of a name that ``node`` reads."""
@@ -193,47 +163,18 @@ class Deduction:
             raise open_shape(node, name)
         return found
 
-    def _take(self, node: onnx.NodeProto, names: Names) -> None:
-        inputs = [self.fact(name, node) if name else None for name in names.inputs]
+    def _take(self, node: onnx.NodeProto) -> None:
+        inputs = [self.fact(name, node) if name else None for name in node.input]
         if self.written is not None:
             inputs = _rescaled(node, inputs, self.written)
-        first, like = names.first_result, likeness(node, inputs, names.outputs)
-        known = None if like is None else self._known.get(like)
-        if known is None:
-            known = self._new_results(node, inputs, like, names.outputs)
-        else:
-            for name, fact in zip(filter(None, names.outputs), known.results, strict=True):
-                self.facts[name] = fact
-        if known is not None:
-            self.alike[first] = known.kind
+        self.facts |= _results(node, inputs, self.opsets, self.declared, self.doubts)
         self.nodes.append(node)
-        self.names.append(names)
-        self.made[first] = node
+        self.made[first_result(node)] = node
         if len(self.nodes) > NODES:
             raise InputError(
                 f"{describe(node)}: over {NODES} nodes once loops are unrolled; import a model "
                 "with fewer iterations, and scale its schedule"
             )
-
-    def _new_results(
-        self,
-        node: onnx.NodeProto,
-        inputs: Sequence[Fact | None],
-        like: Likeness | None,
-        results: Sequence[str],
-    ) -> _Alike | None:
-        """Work out the results of a node; keep them for those like it, if they hold there."""
-        noted = self.doubts.counts.total()
-        facts, alone = _results(node, inputs, self.opsets, self.declared, self.doubts)
-        # Some nodes are completed on the way, and each that is noted counts.
-        same = like == likeness(node, inputs, results) and noted == self.doubts.counts.total()
-        self.facts |= facts
-        if like is None or not same or alone or [*facts] != [*filter(None, results)]:
-            return None
-        found = tuple(facts.values())
-        if any(fact.data is not None for fact in found):
-            return None
-        return self._known.setdefault(like, _Alike(len(self._known), found))
 
 
 def _renamed(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.NodeProto:
@@ -285,26 +226,26 @@ def _results(
     opsets: Mapping[str, int],
     declared: Mapping[str, Declared],
     doubts: Doubts,
-) -> tuple[Facts, bool]:
-    """Return the facts of a node's results, and whether they hold for it alone."""
+) -> Facts:
+    """Return the facts of a node's results."""
     attributes = node_attributes(node)
     present = [fact for fact in inputs if fact is not None]
     if node.op_type == "Constant" and node.output:
-        return {node.output[0]: constant_node(node, attributes)}, True
+        return {node.output[0]: constant_node(node, attributes)}
     if node.op_type in ("Shape", "Size") and len(present) == len(node.output) == 1:
-        return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}, True
+        return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}
     live = any(fact.live for fact in present)
     found = inferred(node, inputs, opsets, declared, doubts)
     facts = {
         name: Fact(element_type=kind, shape=shape, live=live)
-        for name, (kind, shape) in found.typed.items()
+        for name, (kind, shape) in found.items()
     }
     result = facts[first_result(node)]
     if result.worth_reading and present and all(fact.data is not None for fact in present):
         data = _worked_out(node, inputs, opsets)
         if data is not None:
             facts[first_result(node)] = array_fact(data)
-    return facts, found.alone
+    return facts
 
 
 def _worked_out(

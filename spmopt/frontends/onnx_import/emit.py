@@ -9,7 +9,7 @@ from functools import partial
 import onnx
 
 from spmopt.core.errors import InputError
-from spmopt.core.graph import Attribute, Graph, Node
+from spmopt.core.graph import Attribute, Graph
 from spmopt.core.instance import TensorKind
 from spmopt.frontends.onnx_import.backward import Step, gradient_steps
 from spmopt.frontends.onnx_import.by_rule import (
@@ -28,22 +28,11 @@ from spmopt.frontends.onnx_import.rules import (
     resampling,
     settle,
 )
-from spmopt.frontends.onnx_import.topology import Names, describe, first_result, names_of
+from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.composites import Call, Composite, Operand
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import OperatorSpec
-
-_Likeness = tuple[int, tuple[bool, ...]]
-"""The number of nodes that are alike, and which of their results are read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
-    """What nodes that are alike add: an operation on all their inputs, as of the first of them."""
-
-    node: Node
-    results: tuple[tuple[Shape, str], ...]
 
 
 @dataclass(kw_only=True)
@@ -61,10 +50,7 @@ class Emitter:
         self._builder = GraphBuilder(self.network.name)
         self._index: dict[str, int] = {}
         self._constants = Constants(self.network, self.facts)
-        self._forms: dict[_Likeness, _Form] = {}
-        # Whatever is known of their shapes, they are the tensors that were updated.
-        self._updated: set[str] = set()
-        self._read = set(self.network.outputs).union(*[n.inputs for n in self.network.names])
+        self._read = set(self.network.outputs).union(*[n.input for n in self.network.nodes])
         self._read.discard("")
 
     def graph(self) -> Graph:
@@ -80,53 +66,20 @@ class Emitter:
             if fact.live and fact.elements:
                 kind = fact.type_name
                 self._index[name] = self._builder.input(name, fact.shape, element_type=kind)
-        for node, names in zip(self.network.nodes, self.network.names, strict=True):
-            if self._computes(names):
-                self._emit(node, names)
+        for node in self.network.nodes:
+            if self._computes(node):
+                self._emit(node)
         outputs = [self._index[name] for name in self.network.outputs if name in self._index]
         if not outputs:
             raise InputError("no output depends on an input, so there is nothing to schedule")
         return self._builder.finish(outputs)
 
-    def _computes(self, names: Names) -> bool:
+    def _computes(self, node: onnx.NodeProto) -> bool:
         """Whether a node works on data; constants are added where they are first read."""
-        result = self.facts[names.first_result]
+        result = self.facts[first_result(node)]
         return result.live and result.data is None and result.elements > 0
 
-    def _emit(self, node: onnx.NodeProto, names: Names) -> None:
-        """Add a node; of nodes that are alike what is added is worked out once."""
-        sources, results = names
-        kind = self.network.alike.get(results[0]) if results else None
-        like: _Likeness | None = None
-        if kind is not None and self._updated.isdisjoint(sources):
-            like = kind, tuple([name in self._read for name in results])
-        form = None if like is None else self._forms.get(like)
-        if form is None:
-            self._emit_new(node, like)
-            return
-        index = self._index
-        inputs = [
-            index[name] if name in index else self._operand(name, node) for name in sources if name
-        ]
-        found = self._builder.add_like(
-            form.node, inputs, form.results, name=node.name or results[0]
-        )
-        for name, place in zip(results, found, strict=False):
-            index[name] = place
-
-    def _keep_form(self, node: onnx.NodeProto, like: _Likeness, spec: OperatorSpec) -> None:
-        """Keep what was added for a node, if it is one operation whose operands are all inputs."""
-        chosen = spec.constants or spec.scales or spec.loose or spec.states or spec.stated
-        if chosen or node.op_type == "Concat" or node.op_type in SHAPED:
-            return
-        added = self._builder.nodes[-1]
-        values = [self._builder.values[index] for index in added.outputs]
-        self._forms[like] = _Form(
-            node=added,
-            results=tuple((value.shape, value.element_type) for value in values),
-        )
-
-    def _emit_new(self, node: onnx.NodeProto, like: _Likeness | None) -> None:
+    def _emit(self, node: onnx.NodeProto) -> None:
         steps = gradient_steps(node)
         if steps:
             for step in steps:
@@ -167,8 +120,6 @@ class Emitter:
                 f"{describe(node)}: its result {missing[0]} is used, but the rule of "
                 f"{node.op_type} does not give it; export without it"
             )
-        if like is not None and spec is not None:
-            self._keep_form(node, like, spec)
 
     def _taken_apart(
         self, node: onnx.NodeProto, composite: Composite, wanted: Sequence[bool]
@@ -294,7 +245,6 @@ class Emitter:
         for write, like in zip(step.writes, step.like, strict=True):
             if like in places and write < len(node.output) and node.output[write]:
                 self._index[node.output[write]] = places[like]
-                self._updated.add(node.output[write])
 
     def _operand(self, name: str, reader: onnx.NodeProto) -> int:
         """Return the index of a value; a constant is added when it is first read."""
@@ -305,7 +255,7 @@ class Emitter:
             if node is None:
                 self._index[name] = self._constants.add(self._builder, name)
             else:
-                self._emit(node, names_of(node))
+                self._emit(node)
         return self._index[name]
 
     def _repeated(self, inputs: list[int], axis: Attribute) -> list[int]:

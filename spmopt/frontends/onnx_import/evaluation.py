@@ -27,12 +27,14 @@ _REMEDY = (
 )
 
 
-def missed_in_training(nodes: Sequence[onnx.NodeProto], opset: int) -> str | None:
+def missed_in_training(model: onnx.ModelProto) -> str | None:
     """Return what the training step of such a file lacks, and what to do; None if nothing is known.
 
     Torch folds nothing else into both weight and bias of a convolution. A ``BatchNormalization``
     that runs on stored statistics is known for what it is, but says that dropout is gone.
     """
+    nodes = model.graph.node
+    opset = max((each.version for each in model.opset_import if not each.domain), default=1)
     folded = sum(_has_folded(node) for node in nodes)
     if folded:
         return (

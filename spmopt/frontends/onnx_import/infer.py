@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -20,17 +19,6 @@ from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph.operators.classes import SAME_SHAPE
 
 Typed = tuple[int, Shape]
-
-
-class Results(NamedTuple):
-    """Element types and shapes of the named results of a node.
-
-    ``alone``: they say nothing of nodes that are alike, because the file declares some of them, or
-    because ONNX refuses the node.
-    """
-
-    typed: dict[str, Typed]
-    alone: bool
 
 
 _ERRORS = (
@@ -51,7 +39,7 @@ def inferred(
     opsets: Mapping[str, int],
     declared: Mapping[str, Declared],
     doubts: Doubts,
-) -> Results:
+) -> dict[str, Typed]:
     """Return the element type and shape of the named results.
 
     By the inference of ONNX; where it says nothing, as the file declares; for an operator that
@@ -76,13 +64,11 @@ def inferred(
     if found is None:
         own = _by_rule(node, inputs, opsets, refusal)
     results: dict[str, Typed] = {}
-    alone = refusal is not None
     for place, name in enumerate(node.output):
         typed = _dense(node, name, found) if found is not None else None
         if own is not None and place < len(own) and refusal is None:
             typed = own[place]
         if typed is None:
-            alone |= name in declared
             operands = [] if node.op_type in _BY_DATA else inputs
             typed = _as_declared(declared.get(name), operands)
         if typed is None and own is not None and place < len(own):
@@ -95,7 +81,7 @@ def inferred(
         raise refusal or _refused(node) or open_shape(node, first_result(node))
     if refusal is not None:
         doubts.refuse(first_result(node), describe(node))
-    return Results(results, alone)
+    return results
 
 
 def _refused(node: onnx.NodeProto) -> InputError | None:

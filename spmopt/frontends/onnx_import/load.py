@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+
+import onnx
 
 from spmopt.core.errors import InputError, MissingRuleError
 from spmopt.core.graph import Graph
@@ -14,13 +17,9 @@ from spmopt.frontends.onnx_import.emit import Emitter
 from spmopt.frontends.onnx_import.evaluation import missed_in_training, refuse_training
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import OF_LIBRARIES, read_model
-from spmopt.frontends.onnx_import.network import (
-    ModelParts,
-    input_facts,
-    take_apart,
-    written_batch,
-)
+from spmopt.frontends.onnx_import.network import ModelParts, take_apart
 from spmopt.frontends.onnx_import.sequences import SEQUENCES
+from spmopt.frontends.onnx_import.sizes import batch_of, input_facts, written_batch
 from spmopt.frontends.onnx_import.unrolling import CONTROL
 
 _EXPANDED = {**CONTROL, **SEQUENCES}
@@ -59,32 +58,64 @@ def load_onnx(
     InputError
         The file cannot be used: one line that says what to do.
     """
+    model = read_model(path)
+    graph = graph_of_model(
+        model,
+        str(path),
+        folder=Path(path).parent,
+        batch=batch,
+        training=training,
+        assume_pointwise=assume_pointwise,
+        warn=warn,
+        sizes=sizes,
+    )
+    lacks = missed_in_training(model) if training else None
+    if lacks is not None:
+        warn(f"{path}: {lacks}")
+    return graph
+
+
+def graph_of_model(
+    model: onnx.ModelProto,
+    source: str,
+    *,
+    folder: Path | None = None,
+    batch: int | None = None,
+    training: bool = False,
+    assume_pointwise: bool = False,
+    warn: Callable[[str], None] = warnings.warn,
+    sizes: Mapping[str, int] | None = None,
+) -> Graph:
+    """Return the forward graph of a model without local functions.
+
+    Parameters are those of :func:`load_onnx`; ``source`` is the name of the model in messages, and
+    ``folder`` has its external data, if any.
+    """
     if batch is not None and batch < 1:
         raise InputError(f"batch must be at least 1, is {batch}")
-    model = read_model(path)
     doubts = Doubts()
     try:
-        parts = take_apart(model, Path(path).parent)
+        parts = take_apart(model, folder)
         if training:
             refuse_training(parts.nodes)
-        network, facts = _deduced(parts, batch, sizes or {}, doubts, assume_pointwise)
+        inputs, written, note = _input_sizes(parts, batch, sizes or {})
+        network, facts = _deduced(parts, inputs, written, doubts, assume_pointwise)
         missing = without_rule(network.nodes, facts)
         if missing and not assume_pointwise:
             raise missing_rules(missing)
         graph = Emitter(network=network, facts=facts, assume_pointwise=assume_pointwise).graph()
     except MissingRuleError as error:
-        raise MissingRuleError(f"{path}: {_line(error)}", paste=error.paste) from error
+        raise MissingRuleError(f"{source}: {_line(error)}", paste=error.paste) from error
     except InputError as error:
-        raise InputError(f"{path}: {_line(error)}") from error
+        raise InputError(f"{source}: {_line(error)}") from error
     except OF_LIBRARIES as error:
         raise InputError(
-            f"{path}: damaged, or unlike any known file ({type(error).__name__}: {_line(error)}); "
-            "export it again, or report it"
+            f"{source}: damaged, or unlike any known file "
+            f"({type(error).__name__}: {_line(error)}); export it again, or report it"
         ) from error
-    lacks = missed_in_training(parts.nodes, parts.opsets.get("", 1)) if training else None
-    if lacks is not None:
-        warn(f"{path}: {lacks}")
-    doubts.tell(lambda text: warn(f"{path}: {text}"))
+    if note:
+        warn(f"{source}: {note}")
+    doubts.tell(lambda text: warn(f"{source}: {text}"))
     if missing:
         warn(
             f"--assume-pointwise: {', '.join(each.with_example for each in missing)} "
@@ -99,16 +130,28 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
+def _input_sizes(
+    network: ModelParts, batch: int | None, sizes: Mapping[str, int]
+) -> tuple[Facts, Written | None, str]:
+    """Return facts of the inputs, those at the file's batch where that is another, and a note."""
+    batch, note = batch_of(network.inputs, batch, sizes)
+    inputs, baked = input_facts(network.inputs, batch, sizes), written_batch(network.inputs)
+    if not isinstance(baked, int) or batch is None or batch == baked:
+        return inputs, None, note
+    at_baked = input_facts(network.inputs, None, sizes)
+    return inputs, Written(facts=at_baked, batches=(baked, batch)), note
+
+
 def _deduced(
     network: ModelParts,
-    batch: int | None,
-    sizes: Mapping[str, int],
+    inputs: Facts,
+    written: Written | None,
     doubts: Doubts,
     assume_pointwise: bool,
 ) -> tuple[ModelParts, Facts]:
     """Return the model and what is known of it, or name what has no rule where that is why not."""
     try:
-        return _facts(network, batch, sizes, doubts)
+        return _facts(network, inputs, written, doubts)
     except InputError as error:
         missing = without_rule(network.nodes, None)
         if missing and not assume_pointwise:
@@ -117,19 +160,16 @@ def _deduced(
 
 
 def _facts(
-    network: ModelParts, batch: int | None, sizes: Mapping[str, int], doubts: Doubts
+    network: ModelParts, inputs: Facts, written: Written | None, doubts: Doubts
 ) -> tuple[ModelParts, Facts]:
-    inputs = input_facts(network.inputs, batch, sizes)
-    baked = written_batch(network.inputs)
-    if not isinstance(baked, int) or batch is None or batch == baked:
+    if written is None:
         return deduce(network, inputs, doubts, _EXPANDED)
-    _, facts = deduce(network, input_facts(network.inputs, None, sizes), doubts, _EXPANDED)
+    _, facts = deduce(network, written.facts, doubts, _EXPANDED)
     doubts.final = True
     try:
-        return deduce(
-            network, inputs, doubts, _EXPANDED, Written(facts=facts, batches=(baked, batch))
-        )
+        return deduce(network, inputs, doubts, _EXPANDED, replace(written, facts=facts))
     except InputError as error:
+        baked, batch = written.batches
         raise InputError(
             f"at batch {batch} instead of the file's {baked}: {error}; export with an open "
             "batch dimension, or keep the file's"

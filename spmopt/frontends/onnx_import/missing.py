@@ -12,8 +12,10 @@ from spmopt.core.errors import InputError, MissingRuleError
 from spmopt.frontends.onnx_import.backward import gradient_steps
 from spmopt.frontends.onnx_import.by_rule import composite_of, rule_name, rule_of
 from spmopt.frontends.onnx_import.facts import Fact
+from spmopt.frontends.onnx_import.sequences import SEQUENCES
 from spmopt.frontends.onnx_import.topology import describe, subgraphs
 
+_COMPUTED = frozenset(("Constant", "Shape", "Size", *SEQUENCES))
 _SHOWN = 8
 """Operators that the line names; what to paste names all."""
 
@@ -51,7 +53,7 @@ def without_rule(
     """
     found: dict[str, list[onnx.NodeProto]] = {}
     for node in nodes:
-        if node.op_type == "Constant" or _is_known(node) or subgraphs(node):
+        if _is_known(node) or subgraphs(node):
             continue
         if facts is None or _is_live(node, facts):
             found.setdefault(rule_name(node), []).append(node)
@@ -84,7 +86,8 @@ def missing_rules(found: Sequence[Missing], because: InputError | None = None) -
 
 
 def _is_known(node: onnx.NodeProto) -> bool:
-    if rule_of(node) or gradient_steps(node):
+    # Operators such as Shape need no rule: the importer computes their results itself.
+    if node.op_type in _COMPUTED or rule_of(node) or gradient_steps(node):
         return True
     return composite_of(node, [bool(name) for name in node.output]) is not None
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -20,8 +19,6 @@ NODES = 200_000
 """Most nodes of a model, local functions and loops written out: they take about 2 GB."""
 EXPANDED_NODES, _TIMES = 20_000, 20
 """What functions may come to, more only in a file that has so many nodes itself."""
-EXPANDED_BYTES = 1 << 26
-"""Of nodes written out; the inliner and protocol buffers hold them several times."""
 OF_LIBRARIES = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError),
     *(onnx.checker.ValidationError, onnx.shape_inference.InferenceError, DecodeError),
@@ -59,111 +56,59 @@ def read_model(path: str | Path) -> onnx.ModelProto:
         raise InputError(f"{file}: has no nodes or no outputs; it is not ONNX, or cut short")
     if not model.opset_import:
         raise InputError(f"{file}: names no operator set; it is cut short, export it again")
-    if not _is_text(model.graph):
-        raise InputError(f"{file}: holds names that are not text; it is damaged, export it again")
-    return _inlined(model, file)
+    return without_functions(model, str(file))
 
 
-def _inlined(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
-    """Return the model without local functions, if that is not too large.
+def without_functions(model: onnx.ModelProto, source: str) -> onnx.ModelProto:
+    """Return the model with its local functions written out, if that is not too large.
 
-    One that a user gave a rule stays an operator.
+    One that a user gave a rule stays an operator. ``source`` is the name of the model in messages.
     """
-    if not model.functions:
-        if _count(model.graph.node) > NODES:
-            raise InputError(f"{file}: over {NODES} nodes; export a part of the model")
-        return model
-    try:
-        written = _size(model.graph.node, _Functions(model))
-    except RecursionError:
-        raise InputError(f"{file}: a local function calls itself; the file is damaged") from None
     own = sum(len(each.node) for each in (model.graph, *model.functions))
-    most = min(NODES, max(EXPANDED_NODES, _TIMES * own))
-    if written.nodes > most:
-        raise InputError(
-            f"{file}: over {most} nodes once its local functions are written out; "
-            "export a part of the model"
-        )
-    if written.bytes > EXPANDED_BYTES:
-        raise InputError(
-            f"{file}: over {EXPANDED_BYTES >> 20} MiB once its local functions are written out; "
-            "leave out long texts and attributes"
-        )
+    most = min(NODES, max(EXPANDED_NODES, _TIMES * own)) if model.functions else NODES
+    try:
+        written = _nodes_written_out(model)
+    except RecursionError:
+        raise InputError(f"{source}: a local function calls itself; the file is damaged") from None
+    if written > most:
+        once = " once its local functions are written out" if model.functions else ""
+        raise InputError(f"{source}: over {most} nodes{once}; export a part of the model")
+    if not model.functions:
+        return model
     try:
         kept = [(each.domain, each.name) for each in model.functions if _has_rule(each)]
         return inliner.inline_selected_functions(model, kept, exclude=True)
     except (*OF_LIBRARIES, MemoryError) as error:
         reason = shortened(" ".join(str(error).split()))
-        raise InputError(f"{file}: its local functions cannot be written out ({reason})") from None
-
-
-def _count(nodes: Sequence[onnx.NodeProto]) -> int:
-    """Return how many nodes there are, those of subgraphs too."""
-    inner = (graph for node in nodes if node.attribute for graph in subgraphs(node))
-    return len(nodes) + sum(_count(graph.node) for graph in inner)
+        raise InputError(
+            f"{source}: its local functions cannot be written out ({reason})"
+        ) from None
 
 
 def _has_rule(function: onnx.FunctionProto) -> bool:
     return f"{function.domain}.{function.name}" in SPECS.added
 
 
-class _Written(NamedTuple):
-    """What nodes come to when local functions are written out.
+def _nodes_written_out(model: onnx.ModelProto) -> int:
+    """Return the number of nodes without local functions; RecursionError if it is infinite."""
+    bodies = {
+        (each.domain, each.name): each.node for each in model.functions if not _has_rule(each)
+    }
+    sizes: dict[tuple[str, str], int | None] = {}
 
-    ``passed`` counts the attributes that they take from the caller.
-    """
+    def size(nodes: Iterable[onnx.NodeProto]) -> int:
+        return sum(of(node) + sum(size(graph.node) for graph in subgraphs(node)) for node in nodes)
 
-    nodes: int = 0
-    bytes: int = 0
-    passed: int = 0
-
-
-class _Functions:
-    """Sizes of local functions by what they are called, each worked out once."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self._nodes = {
-            (each.domain, each.name): each.node for each in model.functions if not _has_rule(each)
-        }
-        self._sizes: dict[tuple[str, str], _Written | None] = {}
-
-    def size(self, node: onnx.NodeProto) -> _Written:
-        """Return what a node stands for; RecursionError where that is without end."""
-        name, own = (node.domain, node.op_type), node.ByteSize()
-        passed = sum(bool(each.ref_attr_name) for each in node.attribute)
-        if name not in self._nodes:
-            return _Written(1, own, passed)
-        if name not in self._sizes:
-            self._sizes[name] = None
-            self._sizes[name] = _size(self._nodes[name], self)
-        found = self._sizes[name]
+    def of(node: onnx.NodeProto) -> int:
+        name = (node.domain, node.op_type)
+        if name not in bodies:
+            return 1
+        if name not in sizes:
+            sizes[name] = None
+            sizes[name] = size(bodies[name])
+        found = sizes[name]
         if found is None:
             raise RecursionError
-        return _Written(
-            found.nodes, found.bytes + found.passed * own, passed * max(1, found.passed)
-        )
+        return found
 
-
-def _size(nodes: Iterable[onnx.NodeProto], functions: _Functions) -> _Written:
-    count = size = passed = 0
-    for node in nodes:
-        inner = (_size(graph.node, functions) for graph in subgraphs(node))
-        for part in (functions.size(node), *inner):
-            count, size = count + part.nodes, size + part.bytes
-            passed += part.passed
-    return _Written(count, size, passed)
-
-
-def _is_text(graph: onnx.GraphProto) -> bool:
-    """Return whether all names are UTF-8; one that is not comes as bytes."""
-    values = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
-    kinds = {type(value.name) for value in values}
-    for node in graph.node:
-        if node.SerializePartialToString().isascii():  # as nearly all: a tenth of the time
-            continue
-        kinds.update(map(type, (node.name, node.op_type, node.domain, *node.input, *node.output)))
-        if node.attribute:
-            kinds.update(type(attribute.name) for attribute in node.attribute)
-            if not all(map(_is_text, subgraphs(node))):
-                return False
-    return kinds <= {str}
+    return size(model.graph.node)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import onnx
-from onnx import helper
 
-from spmopt.core.errors import InputError, unknown
-from spmopt.frontends.onnx_import.facts import Fact, array_fact, constant_fact
-from spmopt.frontends.onnx_import.topology import Names, names_of, ordered_nodes, reads
+from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.facts import Fact, constant_fact
+from spmopt.frontends.onnx_import.topology import ordered_nodes, reads
 
 Dimensions = tuple[int | str | None, ...]
-_COUNTS = frozenset((onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,24 +28,20 @@ class ModelParts:
     """The parts of a model that matter.
 
     ``inputs`` are true inputs: before IR version 4 a file lists its initializers among the
-    inputs too. ``names`` are those of each node. ``declared`` are shapes that the file states for
-    other values. ``alike`` has the same number for nodes, by their first results, whose operator,
-    attributes, types and shapes are the same; none for nodes of which more counts.
+    inputs too. ``declared`` are shapes that the file states for other values.
     """
 
     name: str
     inputs: Mapping[str, Declared]
     constants: Mapping[str, Fact]
     nodes: tuple[onnx.NodeProto, ...]
-    names: tuple[Names, ...]
     outputs: tuple[str, ...]
     declared: Mapping[str, Declared]
     opsets: Mapping[str, int]
-    alike: Mapping[str, int] = field(default_factory=dict)
 
 
-def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
-    """Return the parts of ``model``, whose file lies in ``folder``.
+def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
+    """Return the parts of ``model``, whose external data lie in ``folder``.
 
     Raises
     ------
@@ -59,27 +52,17 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
     constants = initializers(graph, folder)
     given = {value.name: value for value in graph.input if value.name not in constants}
     outputs = tuple(value.name for value in graph.output)
-    every = list(graph.node)
-    names = [names_of(node) for node in every]
-    written = [each.outputs for each in names]
-    read = [
-        reads(node) if node.attribute else each.inputs
-        for node, each in zip(every, names, strict=True)
-    ]
-    places = ordered_nodes(every, read, written, {*given, *constants}, outputs)
-    nodes = [every[place] for place in places]
+    nodes = ordered_nodes(graph.node, {*given, *constants}, outputs)
     for node in nodes:
         if node.domain:
             node.domain = plain_domain(node.domain)
-    used = set(outputs).union(*[read[place] for place in places])
-    used.discard("")  # what a node leaves out
+    used = set(outputs).union(*map(reads, nodes))
     inputs = {name: _declared(value) for name, value in given.items() if name in used}
     return ModelParts(
         name=graph.name or "model",
         inputs=inputs,
         constants=constants,
         nodes=tuple(nodes),
-        names=tuple([names[place] for place in places]),
         outputs=outputs,
         declared={
             value.name: _declared(value)
@@ -138,60 +121,3 @@ def _dimension(entry: onnx.TensorShapeProto.Dimension, axis: int) -> int | str |
     if entry.HasField("dim_value") and (size > 0 or (size == 0 and axis > 0)):
         return size
     return entry.dim_param or None
-
-
-def written_batch(inputs: Mapping[str, Declared]) -> int | str | None:
-    """Return the batch size (or its symbol) of the file: the first dimension of the first input."""
-    return next((entry.dimensions[0] for entry in inputs.values() if entry.dimensions), None)
-
-
-def input_facts(
-    inputs: Mapping[str, Declared], batch: int | None, sizes: Mapping[str, int]
-) -> dict[str, Fact]:
-    """Return what is known of every input.
-
-    The batch is that of :func:`written_batch`; every other input that begins with
-    the same size or symbol follows it. ``sizes`` fixes other symbolic dimensions by name, and
-    the contents of inputs that are a single whole number (a trip count).
-
-    Raises
-    ------
-    InputError
-        A dimension that nothing fixes, or a name in ``sizes`` that no input uses.
-    """
-    first = written_batch(inputs)
-    symbols = {d for entry in inputs.values() for d in entry.dimensions if isinstance(d, str)}
-    counts = {
-        name
-        for name, entry in inputs.items()
-        if entry.element_type in _COUNTS and entry.dimensions in ((), (1,))
-    }
-    for name in sizes:
-        if name not in symbols | counts:
-            raise unknown("symbolic dimension", name, symbols | counts)
-    facts: dict[str, Fact] = {}
-    for name, entry in inputs.items():
-        shape: list[int] = []
-        for axis, written in enumerate(entry.dimensions):
-            is_batch = written == first and (axis == 0 or isinstance(written, str))
-            size = batch if is_batch and batch is not None else written
-            size = sizes.get(size, size) if isinstance(size, str) else size
-            if not isinstance(size, int):
-                raise InputError(f"input {name}: {_remedy(axis, size, is_batch)}")
-            shape.append(size)
-        facts[name] = Fact(element_type=entry.element_type, shape=tuple(shape), live=True)
-        if name in counts & sizes.keys():
-            kind = helper.tensor_dtype_to_np_dtype(entry.element_type)
-            facts[name] = array_fact(np.full(tuple(shape), sizes[name], kind))
-    return facts
-
-
-def _remedy(axis: int, symbol: str | None, is_batch: bool) -> str:
-    if is_batch:
-        return "the batch size is left open; give it (--batch 32)"
-    if symbol is None:
-        return (
-            f"dimension {axis} is left open and has no name; write a size into the file "
-            "(onnx.tools.update_model_dims) and import it again"
-        )
-    return f"dimension {axis} is the symbol {symbol!r}; give its size (--param {symbol}=128)"

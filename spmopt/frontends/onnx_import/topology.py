@@ -4,33 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
 
 import onnx
 
 from spmopt.core.errors import InputError
-
-
-class Names(NamedTuple):
-    """What a node reads and writes, empty where one is left out.
-
-    Each look at a node makes its texts anew; a walk over many nodes that asks twice keeps these.
-    """
-
-    inputs: Sequence[str]
-    outputs: Sequence[str]
-
-    @property
-    def first_result(self) -> str:
-        """Name of the first result that has one."""
-        results = self.outputs
-        first = results[0] if results else ""  # nearly always
-        return first or next(filter(None, results), "")
-
-
-def names_of(node: onnx.NodeProto) -> Names:
-    """Return the names of a node."""
-    return Names(node.input[:], node.output[:])
 
 
 def describe(node: onnx.NodeProto) -> str:
@@ -70,20 +47,14 @@ def reads(node: onnx.NodeProto) -> list[str]:
 
 
 def ordered_nodes(
-    nodes: Sequence[onnx.NodeProto],
-    read: Sequence[Sequence[str]],
-    written: Sequence[Sequence[str]],
-    given: Iterable[str],
-    outputs: Iterable[str],
-) -> list[int]:
-    """Return places of nodes that ``outputs`` need, producers first, in file order if that is one.
+    nodes: Sequence[onnx.NodeProto], given: Iterable[str], outputs: Iterable[str]
+) -> list[onnx.NodeProto]:
+    """Return the nodes that ``outputs`` need, producers first, in file order if that is one.
 
     Parameters
     ----------
     nodes
         All nodes, in file order.
-    read, written
-        Names of each of them, empty where one is left out; its subgraphs read too.
     given
         Names that exist without a node: inputs and initializers.
     outputs
@@ -94,40 +65,31 @@ def ordered_nodes(
     InputError
         A name written twice, a name that nothing writes, or a cycle.
     """
-    producer = _producers(nodes, written)
-    available = set(given)
-    outputs = tuple(outputs)
-    wanted, listed = set(outputs), []
-    for index in range(len(nodes) - 1, -1, -1):
-        if not wanted.isdisjoint(written[index]):
-            wanted.difference_update(written[index])
-            wanted.update(filter(None, read[index]))
-            listed.append(index)
-    # In file order, as nearly always; an output without a name is for the message below.
-    if all(outputs) and wanted <= available and producer.keys().isdisjoint(wanted):
-        return listed[::-1]
+    producer = _producers(nodes)
+    available, outputs = set(given), tuple(outputs)
     needed: dict[int, list[int]] = {}
     waiting = _sources(outputs, producer, available, None)
     while waiting:
         index = waiting.pop()
         if index not in needed:
-            sources = _sources(filter(None, read[index]), producer, available, nodes[index])
-            needed[index] = sources
-            waiting += sources
+            needed[index] = _sources(reads(nodes[index]), producer, available, nodes[index])
+            waiting += needed[index]
+    if all(max(sources, default=-1) < index for index, sources in needed.items()):
+        return [nodes[index] for index in sorted(needed)]  # as nearly all files
     try:
-        return list(TopologicalSorter(needed).static_order())
+        return [nodes[index] for index in TopologicalSorter(needed).static_order()]
     except CycleError as error:
         ring = ", ".join(describe(nodes[index]) for index in error.args[1][1:4])
         raise InputError(f"the graph has a cycle through {ring}; export the model again") from None
 
 
-def _producers(nodes: Sequence[onnx.NodeProto], written: Sequence[Sequence[str]]) -> dict[str, int]:
+def _producers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
     producer: dict[str, int] = {}
-    for index, results in enumerate(written):
-        for name in results:
-            if name and producer.setdefault(name, index) != index:
+    for index, node in enumerate(nodes):
+        for name in filter(None, node.output):
+            if producer.setdefault(name, index) != index:
                 raise InputError(
-                    f"{describe(nodes[index])}: writes {name}, which another node writes too; "
+                    f"{describe(node)}: writes {name}, which another node writes too; "
                     "the file is damaged, export the model again"
                 )
     return producer

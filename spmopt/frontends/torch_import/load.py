@@ -1,4 +1,4 @@
-"""The entries: a file or a module in, a graph out."""
+"""A program or module of torch in, a forward graph out: torch's own ONNX exporter in between."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch.export import ExportedProgram
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
-from spmopt.frontends.torch_import.capture import export, forward, joint, prepared, read_program
-from spmopt.frontends.torch_import.modes import in_type, missed_in_training
-from spmopt.frontends.torch_import.rules import RULES
-from spmopt.frontends.torch_import.sizes import sized
-from spmopt.frontends.torch_import.walk import graph_of
+from spmopt.frontends.onnx_import import graph_of_model
+from spmopt.frontends.torch_import.export import exported, onnx_model, read_program
+
+_NORMALIZATION, _DROPOUT = 5, 2
+"""Positions of the argument that says whether a network is trained."""
 
 
 def load_torch(
@@ -24,30 +24,22 @@ def load_torch(
     *,
     batch: int | None = None,
     training: bool = False,
-    optimizer: str | None = None,
-    dtype: str | None = None,
+    assume_pointwise: bool = False,
     warn: Callable[[str], None] = warnings.warn,
     sizes: Mapping[str, int] | None = None,
 ) -> Graph:
-    """Return the forward graph, or that of a training step, of an exported program.
+    """Return the forward graph of an exported program; weights never enter it.
 
     Parameters
     ----------
     path
         A file that ``torch.export.save`` wrote. One that would run code is refused, as far as is
         known of torch's reader; torch itself advises against files of unknown origin.
-    batch
-        Size of the first dimension of the first input, where that was exported as dynamic.
-    training
-        Trace the backward pass too.
-    optimizer
-        Its optimizer: ``sgd``, ``momentum`` or ``adam``; none by default.
-    dtype
-        Element type in which torch traces it, in place of its own: fp64, fp32, bf16 or fp16.
+    batch, training, assume_pointwise, sizes
+        As of :func:`spmopt.frontends.onnx_import.load_onnx`; dynamic dimensions of the program are
+        open, under the names that torch gives them.
     warn
-        Receives what a training step of the program lacks; by default Python's own warnings.
-    sizes
-        Sizes of other dynamic dimensions, by the names that torch gives them.
+        Receives warnings; by default Python's own.
 
     Raises
     ------
@@ -55,13 +47,20 @@ def load_torch(
         The file cannot be used: one line that says what to do.
     """
     try:
-        program = sized(read_program(path), batch, sizes or {})
-        if dtype is not None:
-            program = in_type(program, dtype)
-        graph = _graph(program, Path(path).stem, training, optimizer)
+        program = read_program(path)
+        model = onnx_model(program, Path(path).stem)
     except InputError as error:
-        raise InputError(f"{path}: {' '.join(str(error).split())}") from error
-    _tell(program, str(path), training, warn)
+        raise _named(str(path), error) from error
+    graph = graph_of_model(
+        model,
+        str(path),
+        batch=batch,
+        training=training,
+        assume_pointwise=assume_pointwise,
+        warn=warn,
+        sizes=sizes,
+    )
+    _warn_of_evaluation(program, str(path), training, warn)
     return graph
 
 
@@ -71,12 +70,11 @@ def graph_of_module(
     *,
     keywords: Mapping[str, Any] | None = None,
     training: bool = False,
-    optimizer: str | None = None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> Graph:
-    """Return the forward graph, or that of a training step, of a module of torch.
+    """Return the forward graph of a module of torch.
 
-    A training step of a module in evaluation mode is warned of.
+    ``training``: warn of a module in evaluation mode.
 
     Raises
     ------
@@ -85,20 +83,38 @@ def graph_of_module(
     """
     name = type(module).__name__
     try:
-        program = export(module, inputs, keywords or {})
-        graph = _graph(program, name, training, optimizer)
+        program = exported(module, inputs, keywords or {})
+        model = onnx_model(program, name)
     except InputError as error:
-        raise InputError(f"{name}: {' '.join(str(error).split())}") from error
-    _tell(program, name, training, warn)
+        raise _named(name, error) from error
+    graph = graph_of_model(model, name, training=training, warn=warn)
+    _warn_of_evaluation(program, name, training, warn)
     return graph
 
 
-def _tell(program: ExportedProgram, name: str, training: bool, warn: Callable[[str], None]) -> None:
-    lacks = missed_in_training(program) if training else None
-    if lacks is not None:
-        warn(f"{name}: {lacks}")
+def _named(name: str, error: InputError) -> InputError:
+    return InputError(f"{name}: {' '.join(str(error).split())}")
 
 
-def _graph(program: ExportedProgram, name: str, training: bool, optimizer: str | None) -> Graph:
-    capture = joint if training else forward
-    return graph_of(capture(prepared(program), name, tuple(RULES)), optimizer=optimizer)
+def _warn_of_evaluation(
+    program: ExportedProgram, name: str, training: bool, warn: Callable[[str], None]
+) -> None:
+    """Warn of a training step of what was exported for evaluation."""
+    aten = torch.ops.aten
+    frozen = dropped = 0
+    for node in program.graph.nodes if training else ():
+        if node.target is aten.batch_norm.default:
+            frozen += not node.args[_NORMALIZATION]
+        elif node.target is aten.dropout.default:
+            dropped += not node.args[_DROPOUT]
+        else:
+            frozen += node.target is aten._native_batch_norm_legit_no_training.default
+    lacks = [
+        *([f"{frozen} normalizations run on stored statistics"] if frozen else []),
+        *([f"{dropped} dropouts do nothing"] if dropped else []),
+    ]
+    if lacks:
+        warn(
+            f"{name}: {' and '.join(lacks)}: it was exported for evaluation; for a training step, "
+            "export it after module.train()"
+        )

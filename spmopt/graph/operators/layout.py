@@ -87,14 +87,6 @@ def unsqueeze_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return (tuple(shape),)
 
 
-def rolled_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Read anywhere along ``axes``."""
-    every = axis_letters(len(inputs[0]))
-    axes = positions(integers(attributes, "axes"), len(every))
-    there = [":" if axis in axes else letter for axis, letter in enumerate(every)]
-    return f"y0[{joined(every)}] = x0[{joined(there)}]"
-
-
 def depth_to_space_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Return (N, C / b^2, H b, W b) of (N, C, H, W)."""
     block = integer(attributes, "blocksize")

@@ -7,26 +7,21 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from spmopt.api import emitting, inputs
+from spmopt.api import emitting
 from spmopt.cli.binding import Call, command
 from spmopt.cli.options import SCHEDULES, Json, require_output
 from spmopt.core.errors import InputError
 
-_NETWORK = (
-    "What was scheduled, with the options that it was loaded with, for kernels reference: only a "
-    "result in pieces has it."
-)
 _Folder = Annotated[
     Path, Option("--output", "-o", help="Folder to write to; existing files are replaced.")
 ]
 
 
-@command(SCHEDULES, Kernels=emitting.emit, Network=inputs.load)
+@command(SCHEDULES)
 def emit(
     call: Call,
     schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
     output: _Folder,
-    network: Annotated[str | None, Argument(help=_NETWORK)] = None,
     json: Json = False,
 ) -> None:
     """Write the commands of a verified schedule, with addresses, for the back end of a compiler."""
@@ -35,11 +30,10 @@ def emit(
 
     if output == Path("-"):
         raise InputError("--output -: several files are written; name a folder")
-    for name in {name for each in emitting.FILES.values() for name in each}:
+    for name in emitting.FILES:
         require_output(output / name, [schedule])
     with watching() as callbacks:
-        loaded = None if network is None else call(inputs.load, network, callbacks=callbacks)
-        found = call(emitting.emit, schedule, loaded, callbacks=callbacks)
+        found = call(emitting.emit, schedule, callbacks=callbacks)
         callbacks.progress(f"writing {output}", None)
         found.save(output)
     if json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import accumulate
 
 import numpy as np
@@ -59,7 +58,7 @@ _EDGE = 8
 
 def binary(linked: Linked) -> bytes:
     """Return the content of ``commands.bin``."""
-    names = Names()
+    names = _Names()
     waits = [*linked.waits_for(), *linked.waited_for_by()]
     operations = linked.program.instance.operations
     operands = [t for each in operations for t in (*each.reads, *each.writes)]
@@ -72,12 +71,8 @@ def binary(linked: Linked) -> bytes:
         "waits": np.array([on for each in waits for on in each], _WORD),
         "names": np.frombuffer(bytes(names.text), np.uint8),
     }
-    return sections(_header(linked), content)
-
-
-def sections(header: NDArray[np.void], content: Mapping[str, NDArray[np.generic]]) -> bytes:
-    """Return a file of a header and sections, whose places are written to the header."""
-    body, end = list[bytes](), header.itemsize
+    header, body = _header(linked), list[bytes]()
+    end = header.itemsize
     for name, records in content.items():
         header[name]["offset"], header[name]["count"] = end, records.size
         own = records.tobytes()
@@ -86,14 +81,7 @@ def sections(header: NDArray[np.void], content: Mapping[str, NDArray[np.generic]
     return b"".join((header.tobytes(), *body))
 
 
-def sizes(linked: Linked) -> str:
-    """Return the text of ``spmopt_sizes.h``, for arrays whose sizes a compiler must know."""
-    (header,) = _header(linked)
-    defined = "".join(f"#define SPMOPT_{name.upper()} {header[name]}\n" for name in _SIZES)
-    return f"#ifndef SPMOPT_SIZES_H\n#define SPMOPT_SIZES_H\n\n{defined}\n#endif\n"
-
-
-class Names:
+class _Names:
     """Names one after the other, each once."""
 
     def __init__(self) -> None:
@@ -121,7 +109,7 @@ def _header(linked: Linked) -> NDArray[np.void]:
     return found
 
 
-def _tensors(linked: Linked, names: Names) -> NDArray[np.void]:
+def _tensors(linked: Linked, names: _Names) -> NDArray[np.void]:
     pairs = zip(linked.program.instance.tensors, linked.program.dram_offset.tolist(), strict=True)
     rows = [
         (
@@ -137,7 +125,7 @@ def _tensors(linked: Linked, names: Names) -> NDArray[np.void]:
     return np.array(rows, TENSOR)
 
 
-def _operations(linked: Linked, names: Names) -> NDArray[np.void]:
+def _operations(linked: Linked, names: _Names) -> NDArray[np.void]:
     operations = linked.program.instance.operations
     counts = [len(each.reads) + len(each.writes) for each in operations]
     first = accumulate(counts, initial=0)

@@ -16,9 +16,6 @@ from spmopt.execution.commands import Kind, Use, machine_program
 from spmopt.execution.emission import binary as records
 from spmopt.execution.emission import lines
 from spmopt.execution.emission.linking import Memory, link
-from spmopt.execution.emission.reference import records as of_operators
-from spmopt.execution.emission.reference.steps import TYPES
-from spmopt.execution.emission.reference.steps import Use as Buffers
 from spmopt.execution.waits import Engine
 from tests.execution.emission.cases import CASES, solved
 from tests.execution.emission.test_lines import emitted
@@ -192,14 +189,3 @@ def test_the_header_has_the_same_records(tmp_path: Path) -> None:
     for prefix, names in (("", Kind), ("ENGINE_", Engine), ("MEMORY_", Memory), ("USE_", Use)):
         checks += [f"SPMOPT_{prefix}{each.name} == {each.value}" for each in names]
     require(checks, "spmopt_commands.h", tmp_path)
-
-
-@pytest.mark.skipif(CC is None, reason="no C compiler")
-def test_the_header_of_operators_has_the_same_records(tmp_path: Path) -> None:
-    structs = {"operators_header": of_operators.HEADER, "result": of_operators.RESULT}
-    structs |= {"task": of_operators.TASK, "buffer": of_operators.BUFFER}
-    structs |= {"step": of_operators.STEP, "view": of_operators.VIEW}
-    checks = [f"SPMOPT_BUFFER_{each.name} == {each.value}" for each in Buffers]
-    codes = ("F64", "F32", "I64", "I32", "I16", "I8", "U8", "BOOL")
-    checks += [f"SPMOPT_{c} == {v}" for c, v in zip(codes, TYPES.values(), strict=True)]
-    require([*checks, *checks_of(structs)], "spmopt_operators.h", tmp_path)

@@ -30,16 +30,16 @@ def test_the_command_writes_a_folder(run: Run, solution: spmopt.Solution, tmp_pa
     ran = run(f"emit {file} -o {folder}")
     assert (ran.code, ran.out.count("\n")) == (0, 1)
     assert ran.out.startswith(f"{folder}: {solution.instance.name}: ")
-    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES["hash"])
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     header = json.loads((folder / "commands.jsonl").read_text().splitlines()[0])
     assert header["instance"] == solution.instance.name
     (folder / "commands.jsonl").write_text("old")
     again = run(f"emit {file} -o {folder} --json").record
     assert again["folder"] == str(folder)
     assert again["commands"] == header["commands"]
-    assert again["files"] == list(FILES["hash"])
+    assert again["files"] == list(FILES)
     found = spmopt.emit(solution)
-    for name in FILES["hash"]:
+    for name in FILES:
         assert (folder / name).read_bytes() == found.files[name]
 
 

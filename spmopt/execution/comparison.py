@@ -158,18 +158,6 @@ def compare(
     )
 
 
-def allowed_differences(
-    instance: Instance, expected: Trace, dtypes: Sequence[np.dtype | None], tolerance: float
-) -> list[float | None]:
-    """Return by how much the numbers of each tensor may differ at the end, as :func:`compare` does.
-
-    None of tensors that are not compared, 0 where all bits are to be the same.
-    """
-    chosen = _compared(instance)
-    allowed = _allowed(expected, chosen, dtypes, tolerance)
-    return [allowed.get(t) for t in range(len(instance.tensors))]
-
-
 def _compared(instance: Instance) -> list[int]:
     """Return what is kept, and what is in DRAM from the start and never written."""
     written = {tensor for operation in instance.operations for tensor in operation.writes}

@@ -20,14 +20,14 @@ from spmopt.core.graph import Node
 from spmopt.core.pieces.listing import Listing, whole
 from spmopt.core.pieces.segments import Cover, Origin
 from spmopt.execution.kernels import Call, kernel_of
-from spmopt.execution.kernels.call import Array, NodeKernel
+from spmopt.execution.kernels.call import WRAP, Array, NodeKernel
 from spmopt.execution.kernels.folded import plain_operands, scaled
-from spmopt.execution.kernels.reductions import COMBINED
+from spmopt.execution.kernels.reductions import COMBINED, COMBINED_WHOLE
 from spmopt.execution.kernels.training import UPDATES
 from spmopt.execution.lineage import Lineage
 from spmopt.execution.memory import Bytes
 from spmopt.execution.part_layout import PartLayout
-from spmopt.execution.values import WRAP, dtype_of, initial_values, is_view, seen, wrapped
+from spmopt.execution.values import dtype_of, initial_values, is_view, seen, wrapped
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Lowering
 
@@ -40,8 +40,10 @@ _GONE = np.empty(0, np.uint8)
 EXACT = (_STATISTICS,)
 """Operators whose results are shares of means: not wrapped, for they are not whole."""
 _BY_PLACE = (
-    *("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining"),
-    *("MaxPoolIndices", "MaxPoolIndicesGradient", "MaxPoolIndexGradient"),
+    *("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining", "DeformConv"),
+    *("MaxPoolIndices", "MaxPoolIndicesGradient", "MaxPoolIndexGradient", "MaxUnpool"),
+    *("EyeLike", "Trilu", "TriluGradient", "RandomNormalLike", "RandomUniformLike"),
+    *("Bernoulli", "Multinomial"),
 )
 """Operators that treat an element by where it stands: computed whole, of which a piece is cut."""
 
@@ -121,24 +123,14 @@ class GraphKernel:
         self._origins_of = list(map(Lineage(self.graph).of, self._nodes))
         self.views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
         self.layout = PartLayout(low, listing, cover or whole(listing))
-        self._require_whole_classes()
+
+    @cached_property
+    def _axes(self) -> LinkedAxes:
+        return LinkedAxes(self.graph)
 
     @cached_property
     def _cuts(self) -> list[NodeCut | None]:
-        axes = LinkedAxes(self.graph)
-        return [axes.cut(node, axes.batch) for node in self._low.nodes]
-
-    def _require_whole_classes(self) -> None:
-        """Refuse pieces of the gradient that training begins at, a softmax, along its classes."""
-        for origin in self._origins:
-            node = self._nodes[origin.operation]
-            cut = self._cuts[origin.operation] if origin.pieces > 1 else None
-            rank = len(self.graph.values[node.outputs[0]].shape)
-            if node.operator == "LossGradient" and cut and cut.outputs[0] == rank - 1:
-                raise InputError(
-                    f"kernels: LossGradient ({node.name}) is cut along its classes; use kernels "
-                    "hash, or pieces of the batch"
-                )
+        return [self._axes.cut(node, self._axes.batch) for node in self._low.nodes]
 
     @property
     def dtypes(self) -> list[np.dtype[Any] | None]:
@@ -172,7 +164,9 @@ class GraphKernel:
         operation, origin = self.instance.operations[index], self._origins[index]
         node, used = self._nodes[origin.operation], self._low.used[origin.operation]
         cut = self._cuts[origin.operation] if origin.pieces > 1 else None
-        by_place, there = node.operator in _BY_PLACE, {*map(self.layout.tensor_of, operation.reads)}
+        # What has parts of results of whole operands is told by its place alone.
+        by_place = cut is not None and (node.operator in _BY_PLACE or not any_axis(cut.inputs))
+        there = {*map(self.layout.tensor_of, operation.reads)}
         old = {v for v, t in zip(node.outputs, used.outputs, strict=True) if t in there}
         added = frozenset() if node.operator in UPDATES else frozenset(old)
         uncut = (None,) * len(node.inputs)
@@ -206,7 +200,7 @@ class GraphKernel:
             found = scaled(task.node.operator, result, scales)
             if task.by_place:
                 found = task.share(found, axis)
-            made[tensor] = self._result(call, place, found, before), axis
+            made[tensor] = self._result(task, call, place, found, before), axis
         return [
             self.layout.part(tensor, *made[self.layout.tensor_of(tensor)], task.origin)
             for tensor in operation.writes
@@ -242,16 +236,31 @@ class GraphKernel:
             above=line.above,
         )
 
-    def _result(self, call: Call, place: int, result: Array, before: Array | None) -> Array:
+    def _result(
+        self, task: Task, call: Call, place: int, result: Array, before: Array | None
+    ) -> Array:
         """Add what a piece or a reader before has left there, and wrap whole numbers."""
         found = np.asarray(result)
-        combine = COMBINED.get(call.operator)
+        combine = (COMBINED_WHOLE if self.whole_numbers else COMBINED).get(call.operator)
         if combine is not None:
             return found if before is None else combine(before, found)
         if self.whole_numbers and found.dtype.kind == "f" and call.operator not in EXACT:
-            found = wrapped(found, call.inputs, before, scale=wrapping_scale(call))
+            banded = task.origin.rows is not None and not task.by_place
+            plain = banded and self._is_elementwise(task.origin.operation)
+            scale = wrapping_scale(call)
+            found = wrapped(found, call.inputs, before, scale=scale, elementwise=plain)
             return np.mod(found, 2 * WRAP) if call.dtypes[place].kind == "u" else found
         return found if before is None else before + found
+
+    def _is_elementwise(self, operation: int) -> bool:
+        """Return whether each element of results follows from those of its place."""
+        for each in self._axes.nest(self._low.nodes[operation]).statements:
+            target = [index and index.loop for index in each.target.axes]
+            for access in each.reads:
+                loops = [index and index.loop for index in access.axes]
+                if each.combines or None in loops or loops != target[len(target) - len(loops) :]:
+                    return False
+        return True
 
     def _widened(self, array: Array) -> Array:
         """Return whole numbers in fp64, others narrower than 32 bits in fp32, as sums are kept.
@@ -272,6 +281,11 @@ class GraphKernel:
             return array
         source = self._seen(node.inputs[0], array)
         return seen(node, source, self.graph.values[value].shape)
+
+
+def any_axis(axes: Sequence[int | None]) -> bool:
+    """Return whether anything is cut."""
+    return any(axis is not None for axis in axes)
 
 
 def _renamed(node: Node, low: Lowering) -> Node:

@@ -31,9 +31,8 @@ class PartLayout:
     ----------
     roots
         Of each whole tensor, the value that others are views of.
-    dtypes, whole_dtypes
-        Of the elements of each part and whole tensor; None of what is packed, less than a byte
-        each.
+    dtypes
+        Of the elements of each part; None of what is packed, less than a byte each.
     """
 
     def __init__(self, low: Lowering, listing: Listing, cover: Cover) -> None:
@@ -51,9 +50,6 @@ class PartLayout:
         self._laid = list(self._shapes)  # as those of its views that show its parts see it
         self._batch: list[int | None] = [None] * count
         self._values = [values[root] for root in self.roots]
-        self.whole_dtypes = [
-            dtype_of(value) if value.type.bits >= 8 else None for value in self._values
-        ]
         self._owner, self._places = list[int](), list[_Place]()
         views_of = self._views(low) if max(parts.count) > 1 or any(parts.rows) else {}
         for tensor in range(count):
@@ -61,7 +57,8 @@ class PartLayout:
                 self._owner.append(tensor)
                 self._places.append(place)
         self._first = parts.first
-        self.dtypes = [self.whole_dtypes[tensor] for tensor in self._owner]
+        types = [dtype_of(value) if value.type.bits >= 8 else None for value in self._values]
+        self.dtypes = [types[tensor] for tensor in self._owner]
 
     def _views(self, low: Lowering) -> dict[int, list[_View]]:
         """Return of each tensor how values that have its elements in their order see it."""
@@ -111,10 +108,6 @@ class PartLayout:
         """Return the tensor that a part is of."""
         return self._owner[part]
 
-    def shape(self, tensor: int) -> tuple[int, ...]:
-        """Return the shape of a whole tensor."""
-        return self._shapes[tensor]
-
     def array(self, tensor: int, content: Bytes) -> Array:
         """Return all of a tensor as an array."""
         shape = self._shapes[tensor]
@@ -146,23 +139,6 @@ class PartLayout:
             there[...] = array_of(content, value, there.size).reshape(there.shape)
         return found
 
-    def place(self, part: int) -> tuple[tuple[int, ...], tuple[slice, ...]]:
-        """Return the shape of the whole tensor as it is cut, and where in that a part lies."""
-        return self._laid[self._owner[part]], self._places[part]
-
-    def share(
-        self, part: int, axis: int | None, origin: Origin
-    ) -> tuple[tuple[int, ...], tuple[slice, ...]]:
-        """Return the same of a result: a whole one, or a piece's share along an axis."""
-        tensor, place = self._owner[part], list(self._places[part])
-        shape, batch = self._laid[tensor], self._batch[tensor]
-        if axis is not None and batch is not None:
-            size = shape[batch] // origin.pieces
-            low, high, _ = place[batch].indices(shape[batch])
-            place[batch] = slice(low - origin.piece * size, high - origin.piece * size)
-            shape = (*shape[:batch], size, *shape[batch + 1 :])
-        return shape, tuple(place)
-
     def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
         """Return a part of a result that is whole, or a piece's share along an axis.
 
@@ -171,10 +147,16 @@ class PartLayout:
         InputError
             It has not as many elements: attributes in a file may not suit its shapes.
         """
-        (shape, place), value = self.share(part, axis, origin), self._values[self._owner[part]]
+        tensor, place = self._owner[part], list(self._places[part])
+        value, shape, batch = self._values[tensor], self._laid[tensor], self._batch[tensor]
+        if axis is not None and batch is not None:
+            size = shape[batch] // origin.pieces
+            low, high, _ = place[batch].indices(shape[batch])
+            place[batch] = slice(low - origin.piece * size, high - origin.piece * size)
+            shape = (*shape[:batch], size, *shape[batch + 1 :])
         if result.size != prod(shape):
             raise InputError(
                 f"kernels: {value.name} has {result.size:,} elements where the graph has "
                 f"{prod(shape):,}; the attributes of its node do not suit its shapes"
             )
-        return bytes_of(result.reshape(shape)[place], value)
+        return bytes_of(result.reshape(shape)[tuple(place)], value)

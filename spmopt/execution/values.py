@@ -12,7 +12,7 @@ from spmopt.core.elements import ElementKind
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.instance import TensorKind
-from spmopt.execution.kernels.call import Array
+from spmopt.execution.kernels.call import Array, residue
 from spmopt.execution.memory import Bytes
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import integer, integers
@@ -20,9 +20,9 @@ from spmopt.graph.operators.spec import Style
 
 DATA = ("integer", "normal")
 """Contents at the start."""
-WRAP, FACTOR = 8, 61
-"""With integer data results are wrapped to whole numbers from -8 to 7. They are multiplied before:
-by an odd number, which loses nothing of whole ones, and by which probabilities count too."""
+FACTOR = 61
+"""Results are multiplied by it before they are wrapped: by an odd number, which loses nothing of
+whole ones, and by which probabilities count too."""
 _TYPES = {
     **{"fp64": "f8", "fp32": "f4", "fp16": "f2", "bool": "?"},
     **{
@@ -212,17 +212,27 @@ def seen(node: Node, array: Array, shape: tuple[int, ...]) -> Array:
 
 
 def wrapped(
-    array: Array, operands: Sequence[Array], before: Array | None = None, *, scale: int = 1
+    array: Array,
+    operands: Sequence[Array],
+    before: Array | None = None,
+    *,
+    scale: int = 1,
+    elementwise: bool = False,
 ) -> Array:
     """Return whole numbers from -8 to 7: residues, so that sums may be wrapped at any time.
 
     What is no number of operands that are all numbers (a quotient by 0) becomes 0, so that it hides
     nothing; of others it stays, for it may be poison. ``before`` is a sum, wrapped already, that
-    they are added to; ``scale`` makes more of what is always small.
+    they are added to; ``scale`` makes more of what is always small. ``elementwise``: an element
+    follows from those of the same place alone, so of a part that is poison elsewhere it is told by
+    these whether all were numbers.
     """
     found = array.astype(np.float64)
     wrong = ~np.isfinite(found)
-    if wrong.any() and all(np.isfinite(each).all() for each in operands if each.dtype.kind == "f"):
+    if wrong.any():
+        sane = (np.isfinite(each) for each in operands if each.dtype.kind == "f")
+        for each in sane:
+            wrong &= each if elementwise else each.all()
         found[wrong] = 0
-    found = np.round(found * (FACTOR * scale)) + (WRAP if before is None else WRAP + before)
-    return np.mod(found, 2 * WRAP) - WRAP
+    found = np.round(found * (FACTOR * scale))
+    return residue(found if before is None else found + before)

@@ -46,7 +46,10 @@ class _Indexed(NamedTuple):
 
 
 class RowAxes:
-    """The axes of a graph's values that are rows, beside those of the batch."""
+    """The axes of a graph's values that are rows, beside those of the batch.
+
+    ``classes``: what stands for the class of each axis of each value.
+    """
 
     def __init__(self, axes: LinkedAxes) -> None:
         self.axes, self.graph = axes, axes.graph
@@ -56,7 +59,7 @@ class RowAxes:
         for node in self.graph.nodes:
             for linked in self._linked(node):
                 links.union(*linked)
-        self._classes = classes(links, self.graph)
+        self.classes = classes(links, self.graph)
 
     @cached_property
     def rows(self) -> Axis | None:
@@ -64,7 +67,7 @@ class RowAxes:
         slides = Counter[Axis]()
         first: dict[Axis, int] = {}
         for node in self.graph.nodes:
-            for axis in {self._classes[value][each] for value, each in self._slid(node)}:
+            for axis in {self.classes[value][each] for value, each in self._slid(node)}:
                 cut = self._cut(node, axis)
                 slides[axis] += cut is not None
                 if cut is not None:
@@ -86,7 +89,7 @@ class RowAxes:
         return None if self.rows is None else self._cut(node, self.rows)
 
     def _axis(self, value: int, of: Axis) -> int | None:
-        found = [axis for axis, each in enumerate(self._classes[value]) if each == of]
+        found = [axis for axis, each in enumerate(self.classes[value]) if each == of]
         return found[0] if len(found) == 1 and self._batch[value] not in (None, found[0]) else None
 
     def _linked(self, node: Node) -> Iterator[Sequence[Axis]]:
@@ -131,7 +134,7 @@ class RowAxes:
         loops = [
             loop
             for loop, along in self._along(node).items()
-            if any(self._classes[operands[place]][axis] == of for place, axis, _ in along)
+            if any(self.classes[operands[place]][axis] == of for place, axis, _ in along)
         ]
         if len(loops) != 1 or not nest.can_cut(loops[0]) or {*node.inputs} & {*node.outputs}:
             return None

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Node
 from spmopt.core.pieces.listing import Listing
-from spmopt.execution.computations import by_graph, listing_for
-from spmopt.execution.graph_kernel import GraphKernel
+from spmopt.execution.computations import listing_for
 from spmopt.execution.kernels import kernel_of
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.listing import lower_listed
 from spmopt.graph.operators import SPECS, lookup
-from spmopt.graph.operators.spec import Shape, Style
+from spmopt.graph.operators.spec import Style
 from spmopt.graph.training import training_graph
-from tests.execution.slopes import check_slopes, ran
+from tests.execution.slopes import check_slopes
 
 MACHINE = spmopt.machine(spm="256KiB")
 Build = Callable[[GraphBuilder], int]
@@ -201,19 +199,9 @@ STEPS = {"GridSample": 1e-2}
 """Where the operator rounds to 32 bits."""
 
 
-class OfBatches(GraphBuilder):
-    """Adds what is trained to an input: the first operand, so that it has a batch."""
-
-    def weight(self, name: str, shape: Shape, *, element_type: str | None = None) -> int:
-        """Add a trained tensor, or a batch with it added."""
-        if name not in "ax":
-            return super().weight(name, shape, element_type=element_type)
-        own = super().weight(name, shape[1:], element_type=element_type)
-        return self.add("Add", [self.input(f"{name}.input", shape), own])
-
-
-def listed(build: Build, dtype: str, builder: GraphBuilder) -> Listing:
+def listed(build: Build, dtype: str) -> Listing:
     """The training step of an operator."""
+    builder = GraphBuilder("one")
     found = build(builder)
     graph = training_graph(with_element_type(builder.finish([found]), dtype))
     listing = listing_for(lower_listed(graph, MACHINE), None, None)
@@ -223,26 +211,5 @@ def listed(build: Build, dtype: str, builder: GraphBuilder) -> Listing:
 
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_of_operators_are_slopes(name: str) -> None:
-    found = listed(GRADIENTS[name], "fp64", GraphBuilder("one"))
+    found = listed(GRADIENTS[name], "fp64")
     assert check_slopes(found, STEPS.get(name, 1e-5)) >= 1
-
-
-def test_a_loss_that_is_cut_along_its_classes_is_refused() -> None:
-    found = listed(indexed("GatherElements", (4, 5), (3, 5), axis=0), "fp32", GraphBuilder("one"))
-    cover = found.uniform(found.batch)
-    instance, _ = found.instance(cover)
-    with pytest.raises(InputError, match=r"LossGradient \(it\.loss\) is cut along its classes"):
-        by_graph(found, cover, instance, "integer", 0)
-
-
-@pytest.mark.parametrize("build", GRADIENTS.values(), ids=GRADIENTS)
-def test_pieces_of_operators_compute_what_the_whole_does(build: Build) -> None:
-    found = listed(build, "fp32", OfBatches("one"))
-    cover = found.uniform(found.batch)
-    instance, _ = found.instance(cover)
-    wanted = by_graph(found, cover, instance, "integer", 0)
-    assert isinstance(wanted.kernel, GraphKernel)
-    made = ran(wanted.kernel, wanted.contents)
-    for t, tensor in enumerate(instance.tensors):
-        if tensor.keep:
-            assert np.array_equal(made.contents[t], wanted.expected.contents[t]), tensor.name

@@ -16,6 +16,14 @@ from spmopt.graph.operators.spec import Attributes, Shape, Shapes
 Array = NDArray[Any]
 FRACTIONS = 13
 """What fractions are multiplied by before they are rounded, so that they count: an odd number."""
+WRAP = 8
+"""With integer data results are residues: whole numbers from -8 to 7."""
+
+
+def residue(array: Array) -> Array:
+    """Return whole numbers from -8 to 7 that are the same modulo 16."""
+    found: Array = np.mod(array + WRAP, 2 * WRAP) - WRAP
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,12 +13,18 @@ from math import prod
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel, summed_to
-from spmopt.graph.operators.attributes import integer, number
+from spmopt.graph.operators.attributes import integer, integers, number
 
 
 def _per_channel(of: Array, rank: int) -> Array:
     """Return figures of channels as what has so many axes broadcasts them."""
     return of.reshape((1, -1, *(1,) * (rank - 2)))
+
+
+def _elements(call: Call, x: Array) -> Array:
+    """Return how many elements a channel has, of the whole batch and in the type of X."""
+    batch, _, *rest = call.whole[0] if call.whole else x.shape
+    return np.asarray(prod((batch, *rest)), x.dtype)
 
 
 def _inverse(call: Call, mean: Array | float, squares: Array) -> Array:
@@ -32,8 +38,8 @@ def _statistics(call: Call) -> Sequence[Array]:
     """Make the share of a piece in the means of each channel."""
     x = call.inputs[0]
     axes = (0, *range(2, x.ndim))
-    count = call.pieces * x.size // x.shape[1]
-    return [np.sum(each, axis=axes) / x.dtype.type(count) for each in (x, x * x)]
+    count = _elements(call, x)
+    return [np.sum(each, axis=axes) / count for each in (x, x * x)]
 
 
 def _batch_apply(call: Call) -> Sequence[Array]:
@@ -145,9 +151,17 @@ def _sums(call: Call) -> Sequence[Array]:
 def _apply_sums(call: Call) -> Sequence[Array]:
     dy, x, scale, mean, squares, of_scale, of_bias = call.inputs
     normalized, inverse = _normalized(call, x, mean, squares)
-    count = x.dtype.type(call.pieces * x.size // x.shape[1])
+    count = _elements(call, x)
     of_scale, of_bias = (_per_channel(each / count, x.ndim) for each in (of_scale, of_bias))
     return [_per_channel(scale, x.ndim) * inverse * (dy - of_bias - normalized * of_scale)]
+
+
+def _mean_variance(call: Call) -> Sequence[Array]:
+    (x,) = call.inputs
+    wanted = integers(call.attributes, "axes", (0, 2, 3)[: max(x.ndim - 1, 1)])
+    axes = tuple(axis % x.ndim for axis in wanted)
+    mean, squares = (np.mean(each, axis=axes, keepdims=True) for each in (x, x * x))
+    return [(x - mean) / (np.sqrt(np.maximum(squares - mean * mean, 0)) + 1e-9)]
 
 
 def _grouped(call: Call, x: Array) -> tuple[Array, tuple[int, ...]]:
@@ -210,6 +224,7 @@ KERNELS: Mapping[str, NodeKernel] = {
     "NormalizationGradientApply": _apply_sums,
     "RMSNormalizationGradient": _rms_gradient,
     "GroupNormalization": _group,
+    "MeanVarianceNormalization": _mean_variance,
     "GroupNormalizationTraining": _group_training,
     "GroupNormalizationGradient": _group_gradient,
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.execution.kernels.call import Array, Call, NodeKernel, residue
 from spmopt.graph.operators.attributes import integer, number, text
 
 
@@ -186,15 +187,55 @@ def _mean(call: Call) -> Sequence[Array]:
     return [total / x.dtype.type(prod(every[axis] for axis in axes))]
 
 
+def _of_sum(call: Call) -> Sequence[Array]:
+    """Return a root or a logarithm of sums; of whole numbers their sums, which are exact."""
+    (x,), (shape,) = call.inputs, call.shapes
+    axes = reduced_axes(call, x.ndim)
+    if call.whole_numbers:
+        terms = {"ReduceL2": np.square, "ReduceLogSumExp": np.exp}.get(call.operator, np.positive)
+        return [np.sum(call.rounded(terms(x)), axis=axes).reshape(shape)]
+    if call.operator == "ReduceLogSumExp":
+        return [np.logaddexp.reduce(x, axis=axes).reshape(shape)]
+    found = np.sum(x * x if call.operator == "ReduceL2" else x, axis=axes).reshape(shape)
+    return [np.sqrt(found) if call.operator == "ReduceL2" else np.log(found)]
+
+
+def _global_mean(call: Call) -> Sequence[Array]:
+    """Return the share of a part in means over images; of whole numbers, their sums."""
+    axes = tuple(range(2, call.inputs[0].ndim))
+    return _mean(replace(call, attributes={"axes": axes}))
+
+
+def _product(call: Call) -> Sequence[Array]:
+    """Return the product; of whole numbers a residue, which is the same in any order."""
+    (x,), (shape,) = call.inputs, call.shapes
+    axes = reduced_axes(call, x.ndim)
+    if not call.whole_numbers or not np.isfinite(x).all():
+        return [np.prod(x, axis=axes).reshape(shape)]
+    with np.errstate(over="ignore"):  # a residue survives the overflow of integers
+        found = np.prod(x.astype(np.int64), axis=axes).reshape(shape)
+    return [residue(found).astype(x.dtype)]
+
+
+def _of_residues(one: Array, other: Array) -> Array:
+    return residue(one * other)
+
+
 COMBINED: Mapping[str, Callable[[Array, Array], Array]] = {
-    "ReduceMax": np.maximum,
+    **dict.fromkeys(("ReduceMax", "GlobalMaxPool"), np.maximum),
     "ReduceMin": np.minimum,
     "ReduceProd": np.multiply,
     "ReduceL2": np.hypot,
     "ReduceLogSum": np.logaddexp,
     "ReduceLogSumExp": np.logaddexp,
 }
-"""How what pieces reduce makes the whole, where it is not their sum."""
+"""How the parts of a reduction make the whole, where it is not their sum."""
+COMBINED_WHOLE: Mapping[str, Callable[[Array, Array], Array]] = {
+    **dict.fromkeys(("ReduceMax", "GlobalMaxPool"), np.maximum),
+    "ReduceMin": np.minimum,
+    "ReduceProd": _of_residues,
+}
+"""The same of whole numbers."""
 
 
 def _picked_loss(call: Call) -> Sequence[Array]:
@@ -232,6 +273,9 @@ def _whole_row_back(call: Call) -> Sequence[Array]:
 
 KERNELS: Mapping[str, NodeKernel] = {
     "ReduceMean": _mean,
+    "GlobalAveragePool": _global_mean,
+    "ReduceProd": _product,
+    **dict.fromkeys(("ReduceL2", "ReduceLogSum", "ReduceLogSumExp"), _of_sum),
     "NegativeLogLikelihoodLoss": _class_loss,
     "SoftmaxCrossEntropyLoss": _class_loss,
     **{f"{name}Gradient": _reduction_back(*rule) for name, rule in _SLOPES.items()},

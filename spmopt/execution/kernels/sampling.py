@@ -179,8 +179,11 @@ def _window_places(image: tuple[int, ...], count: int, of: Mapping[str, Attribut
 def _deformed(call: Call) -> Sequence[Array]:
     x, w, offset, *more = call.inputs
     bias = more.pop(0) if more and more[0].ndim == 1 else None
-    operands = [x, w, offset, bias, more[0] if more else None]
-    return reference("DeformConv", call.attributes, operands)
+    # An offset that was never written is no place; what is computed from it shows that.
+    operands = [x, w, np.nan_to_num(offset), bias, more[0] if more else None]
+    found = reference("DeformConv", call.attributes, operands)[0]
+    poison = np.where(np.isnan(offset).any(axis=1, keepdims=True), np.nan, 0)
+    return [(found + poison).astype(found.dtype)]
 
 
 def _rotary(call: Call) -> Sequence[Array]:

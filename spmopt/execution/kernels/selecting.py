@@ -72,7 +72,7 @@ def _scatter_back(operator: str) -> NodeKernel:
 
     def kernel(call: Call) -> Sequence[Array]:
         dy, indices = call.inputs
-        shape = call.given[2] if call.given else _updates(operator, dy, indices)
+        shape = _updates(operator, dy, indices)
         zeros = np.zeros
         if text(call.attributes, "reduction", "none") == "add":
             taken = {"ScatterND": "GatherND"}.get(operator, "GatherElements")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
-from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.execution.kernels.call import Array, Call, NodeKernel, places_of
 from spmopt.graph.operators.attributes import integer
+from spmopt.graph.operators.spec import Shape
 
 RATE = 0.5
 """Learning rate: of one step any shows what it should."""
 _DECAY, _DECAY_OF_SQUARES, _EPSILON = 0.5, 0.75, 2.0**-10
-CONSTANTS = (RATE, _DECAY, _DECAY_OF_SQUARES, _EPSILON)
 STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2, "Adagrad": 1}
 """How many states optimizers have."""
 UPDATES = tuple(STATES)
@@ -74,11 +75,33 @@ def _loss_gradient(call: Call) -> Sequence[Array]:
     return [_softmax(y) - _one_hot(labels, y)]
 
 
+def _drawn(shape: Shape) -> Array:
+    """Return numbers from 0 to below 1 by their places: the same in every execution."""
+    place = np.arange(prod(shape), dtype=np.uint64).reshape(shape)
+    found: Array = (place * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)) * 2.0**-24
+    return found
+
+
+def _random(call: Call) -> Sequence[Array]:
+    """Return numbers with mean 0 and deviation 1, in place of any distribution."""
+    return [((_drawn(call.shapes[0]) - 0.5) * 12**0.5).astype(np.float32)]
+
+
+def _bernoulli(call: Call) -> Sequence[Array]:
+    return [(_drawn(call.shapes[0]) < call.inputs[0]) + 0 * call.inputs[0]]
+
+
+def _multinomial(call: Call) -> Sequence[Array]:
+    """Choose classes by place; the sum of a row shows where a number of it is missing."""
+    x = call.inputs[0]
+    rest = np.floor(np.abs(np.nan_to_num(x, nan=1e6)).sum(axis=1, keepdims=True))
+    return [np.mod(np.floor(_drawn(call.shapes[0]) * x.shape[1]) + rest, x.shape[1])]
+
+
 def _dropout(call: Call) -> Sequence[Array]:
     """Drop about half of the elements: those of some places, whatever is there."""
     (x,) = call.inputs
-    place = np.arange(x.size, dtype=np.uint64).reshape(x.shape) * np.uint64(0x9E3779B97F4A7C15)
-    kept = (place >> np.uint64(63)).astype(x.dtype)
+    kept = (_drawn(x.shape) >= 0.5).astype(x.dtype)
     return [2 * x * kept, kept]
 
 
@@ -99,10 +122,10 @@ def _cell_gradient(call: Call) -> Sequence[Array]:
 
 def _gate_input(call: Call) -> Sequence[Array]:
     dy, w = call.inputs
-    whole = dy @ w.T
-    hidden = dy.shape[1]
-    parts = (whole[:, : w.shape[0] - hidden], whole[:, w.shape[0] - hidden :])
-    return [part for part, shape in zip(parts, call.shapes, strict=False) if part.shape == shape]
+    whole, places = dy @ w.T, places_of(call, 2)
+    first = call.shapes[0][1] if places[0] == 0 else whole.shape[1] - call.shapes[0][1]
+    parts = np.split(whole, [first], axis=1)
+    return [parts[place] for place in places]
 
 
 def _gate_weight(call: Call) -> Sequence[Array]:
@@ -141,6 +164,10 @@ KERNELS: Mapping[str, NodeKernel] = {
     "NegativeLogLikelihood": _likelihood,
     "NegativeLogLikelihoodGradient": _likelihood_gradient,
     "LossGradient": _loss_gradient,
+    **dict.fromkeys(("RandomNormal", "RandomNormalLike"), _random),
+    **dict.fromkeys(("RandomUniform", "RandomUniformLike"), _random),
+    "Bernoulli": _bernoulli,
+    "Multinomial": _multinomial,
     "DropoutTraining": _dropout,
     "DropoutGradient": _dropout_gradient,
     "LSTMCellGradient": _cell_gradient,

@@ -109,7 +109,8 @@ def _average_pool_gradient(call: Call) -> Sequence[Array]:
 
 def _global_average(call: Call) -> Sequence[Array]:
     (dy,), (shape,) = call.inputs, call.shapes
-    return [np.broadcast_to(dy / prod(shape[2:]), shape)]
+    whole = call.given[0] if call.given else shape
+    return [np.broadcast_to(dy / prod(whole[2:]), shape)]
 
 
 def _global_max(call: Call) -> Sequence[Array]:
@@ -117,14 +118,28 @@ def _global_max(call: Call) -> Sequence[Array]:
     return [dy * (x == y)]
 
 
-def _over_channels(call: Call) -> Sequence[Array]:
-    """Return dX of Y = X S^-b with S = k + a / n (sum of the squares of n channels)."""
-    dy, x, y = call.inputs
+def _scale_of_channels(call: Call, x: Array) -> tuple[Array, float, float]:
+    """Return S = k + a / n (sum of the squares of n channels), a / n and the exponent."""
     size, alpha = integer(call.attributes, "size"), number(call.attributes, "alpha", 1e-4)
     beta, bias = number(call.attributes, "beta", 0.75), number(call.attributes, "bias", 1.0)
     scale = bias + alpha / size * _around(x * x, (size - 1) // 2, size // 2)
+    return scale.astype(x.dtype), alpha / size, beta
+
+
+def _over_channels(call: Call) -> Sequence[Array]:
+    """Return Y = X S^-b."""
+    # ONNX's reference stops at as many channels as there are images.
+    (x,) = call.inputs
+    scale, _, beta = _scale_of_channels(call, x)
+    return [x * scale**-beta]
+
+
+def _over_channels_gradient(call: Call) -> Sequence[Array]:
+    dy, x, y = call.inputs
+    scale, alpha, beta = _scale_of_channels(call, x)
+    size = integer(call.attributes, "size")
     inner = _around(dy * y / scale, size // 2, (size - 1) // 2)
-    return [dy * scale**-beta - 2 * alpha * beta / size * x * inner]
+    return [dy * scale**-beta - 2 * alpha * beta * x * inner]
 
 
 def _around(x: Array, before: int, after: int) -> Array:
@@ -239,13 +254,14 @@ KERNELS: Mapping[str, NodeKernel] = {
     "AveragePoolGradient": _average_pool_gradient,
     "GlobalAveragePoolGradient": _global_average,
     "GlobalMaxPoolGradient": _global_max,
-    "LRNGradient": _over_channels,
+    "LRN": _over_channels,
+    "LRNGradient": _over_channels_gradient,
     "RoiAlignGradient": _regions_gradient,
     "LpPoolGradient": _power_pool_gradient,
     "GlobalLpPool": _global_power_pool,
     "GlobalLpPoolGradient": _global_power,
     "MaxPoolIndices": _max_pool_with_places,
-    "MaxPoolIndicesGradient": _of_places,
+    **dict.fromkeys(("MaxPoolIndicesGradient", "MaxUnpool"), _of_places),
     "MaxPoolIndexGradient": _of_places,
     "com.microsoft.NhwcMaxPool": _channels_last_max_pool,
 }

@@ -74,11 +74,16 @@ def lookup_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def unknown_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Take any element for any other, unless all shapes are equal."""
+    """Take any element for any other."""
+    reads = " * ".join(whole(f"x{k}", shape) for k, shape in enumerate(inputs)) or "x0[...]"
+    return "; ".join(f"{whole(f'y{k}', shape)} = {reads}" for k, shape in enumerate(outputs))
+
+
+def assumed_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Take elements of the same place if all shapes are equal, else any for any other."""
     if len({*inputs, *outputs}) == 1:
         return elementwise_computes(inputs, outputs, attributes)
-    reads = " * ".join(whole(f"x{k}", shape) for k, shape in enumerate(inputs))
-    return "; ".join(f"{whole(f'y{k}', shape)} = {reads}" for k, shape in enumerate(outputs))
+    return unknown_computes(inputs, outputs, attributes)
 
 
 def batch_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:

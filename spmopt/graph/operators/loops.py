@@ -231,8 +231,8 @@ class _Reader:
         self.extents: dict[str, int] = {}
         mentions = [m for target, _, reads in self.assignments for m in (target, *reads)]
         known = [m for m in mentions if m.tensor in shapes]
-        dotted = [m for m in known if any(map(_is_dots, m.parts))]
-        self.wide = max((len(shapes[m.tensor]) - m.plain for m in dotted), default=0)
+        several = [m for m in known if m.plain < len(m.parts)]
+        self.wide = max((len(shapes[m.tensor]) - m.plain for m in several), default=0)
         written = [(axes, shapes[m.tensor]) for m in known for axes in (self._written(m),)]
         for axes, shape in written:
             if len(axes) != len(shape):

@@ -12,7 +12,7 @@ from string import ascii_letters
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import broadcast_shape, first_two, integer, text
 from spmopt.graph.operators.spec import Attributes, Gemm, GemmRule, Shape, Shapes
-from spmopt.graph.operators.statements import aligned
+from spmopt.graph.operators.statements import aligned, completed
 
 _MATRIX = str.maketrans("ab", "mn")
 
@@ -75,6 +75,16 @@ def matmul_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> 
     if integer(attributes, "transB", 0) and columns:
         b = "x1[..., n, k]"
     return f"y0[...{rows}{columns}] += {a} * {b}"
+
+
+def rounded_matmul_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Multiply matrices, then scale and round complete sums."""
+    return completed(matmul_computes(inputs, outputs, attributes))
+
+
+def rounded_gemm_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Multiply two matrices, then scale and round complete sums."""
+    return completed(gemm_computes(inputs, outputs, attributes))
 
 
 def matmul_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:

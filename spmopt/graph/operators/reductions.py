@@ -63,10 +63,15 @@ def class_loss_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def class_loss_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Add up a number of each label."""
-    target = "y0[n, *y]" if outputs[0] else "y0[()]"
-    weights = " * x2[:]" if inputs[2:] else ""
-    return f"{target} += x0[n, c, *y] * x1[n, *y]{weights}"
+    """Pick a number of each label; a mean by weights needs the sum of these."""
+    weights, reduction = " * x2[:]" if inputs[2:] else "", text(attributes, "reduction", "mean")
+    picked = f"x0[n, :, *y] * x1[n, *y]{weights}"
+    if reduction == "none":
+        return f"y0[n, *y] = {picked}"
+    weighted = bool(weights) or "ignore_index" in attributes
+    if reduction == "mean" and weighted:
+        return f"s[()] += x1[n, *y]{weights}; y0[()] += {picked} * s[()]"
+    return f"y0[()] += {picked}"
 
 
 def reduction_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -89,6 +94,20 @@ def reduction_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) 
     return f"y0[{rest}] += x0[{every}]"
 
 
+def whole_reduction_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Take all elements along ``axes`` at once: results of some of them cannot be combined."""
+    every, rest = _reduced(inputs[0], outputs[0], attributes)
+    return f"s[{rest}] += x0[{every}]; y0[{rest}] = s[{rest}]"
+
+
+def others_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Take all elements of X along the axes that were reduced."""
+    every, rest = _reduced(outputs[0], inputs[0], attributes)
+    kept = rest.split(", ")
+    along = joined([letter if letter in kept else ":" for letter in every.split(", ")])
+    return f"y0[{along}] = x0[{rest}] * x1[{along}] * x2[{rest}]"
+
+
 def reduction_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Repeat dY along the axes that were reduced; X and Y are read as they are, too."""
     every, rest = _reduced(outputs[0], inputs[0], attributes)
@@ -107,7 +126,7 @@ def arg_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 def arg_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Find the index of an element along ``axis``."""
     axis = integer(attributes, "axis", 0)
-    return reduction_computes(inputs, outputs, {"keepdims": 1, **attributes, "axes": (axis,)})
+    return whole_reduction_computes(inputs, outputs, {**attributes, "axes": (axis,)})
 
 
 def top_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:

@@ -52,14 +52,13 @@ def resized_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) ->
 
 
 def resampled_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Read or write any elements along axes that change their size."""
+    """Take any element for any other along axes that change their size."""
     small, large = inputs[0], outputs[0]
     ours, theirs = list[str](), list[str]()
     for letter, size, other in zip(axis_letters(len(large)), large, small, strict=True):
         ours.append(letter if size >= other else ":")
-        theirs.append(letter if size == other else ":" if size > other else letter)
-    combines = "+=" if ":" in ours else "="
-    return f"y0[{joined(ours)}] {combines} x0[{joined(theirs)}]"
+        theirs.append(letter if size == other else ":")
+    return f"y0[{joined(ours)}] = x0[{joined(theirs)}]"
 
 
 def _taken(loop: str, size: int, wanted: int, attributes: Attributes) -> list[str]:

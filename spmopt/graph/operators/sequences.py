@@ -54,9 +54,10 @@ def recurrent_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def recurrent_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Multiply by one direction of the weights; half of the biases are those of this product."""
-    direction = integer(attributes, "direction", 0)
-    bias = "; y0[n, g] += x2[:, :]" if inputs[2:] else ""
+    """Multiply by one direction of the weights; each gate has a bias of X and one of h."""
+    direction, gates = integer(attributes, "direction", 0), outputs[0][1]
+    halves = (f"; y0[n, g] += x2[{direction}, g + {first}]" for first in (0, gates))
+    bias = "".join(halves) if inputs[2:] else ""
     return f"y0[n, g] += x0[n, i] * x1[{direction}, g, i]{bias}"
 
 
@@ -100,6 +101,6 @@ def linear_attention_product(inputs: Shapes, outputs: Shapes, attributes: Attrib
 
 
 def rotary_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Turn by tables, of all positions or of those of each image."""
+    """Turn pairs of features by tables, of all positions or of those of each image."""
     places = "n, :, :" if len(inputs[1]) == 3 else ":, :"
-    return f"y0[n, ...] = x0[n, ...] * x1[{places}] * x2[{places}]"
+    return f"y0[n, ..., :] = x0[n, ..., :] * x1[{places}] * x2[{places}]"

@@ -50,6 +50,13 @@ def _exchanged(statement: str, wanted: Mapping[str, str], names: Mapping[str, st
     return "; ".join(f"{target} += {' * '.join(reads)}" for target in targets)
 
 
+def completed(source: str) -> str:
+    """Return a text that makes result 0 of complete sums: partial sums do not fit its type."""
+    found = _ACCESS.match(source)
+    assert found is not None
+    return f"{source.replace('y0[', 's[')}; y0{found[2]} = s{found[2]}"
+
+
 def joined(parts: Sequence[str]) -> str:
     """Write indices beside each other; those of a scalar are ``()``."""
     return ", ".join(parts) or "()"

@@ -11,6 +11,7 @@ from math import prod
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import expect_rank, first_two, integer, integers, text
 from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
+from spmopt.graph.operators.statements import completed
 
 
 def convolution_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -46,6 +47,11 @@ def quantized_convolution_computes(inputs: Shapes, outputs: Shapes, attributes: 
         "y0[n, g@o, *y] += x0[n, g@c, *(strides*y + dilations*r - pads)] * x1[g@o, c, *r]"
         f"{bias}; g < group"
     )
+
+
+def rounded_convolution_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Slide filters, then scale and round complete sums."""
+    return completed(quantized_convolution_computes(inputs, outputs, attributes))
 
 
 def transposed_convolution_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:

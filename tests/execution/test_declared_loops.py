@@ -1,0 +1,151 @@
+"""Every operator computes in parts what it computes whole, along every axis that its loops allow.
+
+The parts of operands are those that the declared loops say: all else is poison. So a loop that is
+declared and that the kernel contradicts shows, and so does a row of a window that is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+
+import numpy as np
+import pytest
+
+import spmopt
+from spmopt.core.elements import ElementKind
+from spmopt.core.errors import InputError
+from spmopt.core.graph import Graph
+from spmopt.core.pieces.listing import Listing
+from spmopt.core.pieces.segments import Cover
+from spmopt.execution.computations import by_graph
+from spmopt.execution.graph_kernel import GraphKernel
+from spmopt.graph.axes import LinkedAxes
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.elements import with_element_type
+from spmopt.graph.listing import listing
+from spmopt.graph.lower import Lowering
+from spmopt.graph.operators import SPECS, lookup
+from spmopt.graph.preparation import LOWERINGS
+from spmopt.graph.rows import RowAxes
+from spmopt.graph.training import training_graph
+from tests.execution.operator_cases import CASES, by_default
+from tests.execution.slopes import ran
+
+MACHINE = spmopt.machine(spm="256KiB")
+Axis = tuple[int, int]
+WITHOUT = {
+    "BitCast": "is the same bytes under another type: its operand is computed, and it is not",
+    "com.microsoft.MatMulNBits": "no kernel unpacks its weights; run refuses it in a line",
+    **dict.fromkeys(
+        ("Compress", "NonMaxSuppression", "NonZero", "Unique"), "shapes follow from data"
+    ),
+}
+"""Operators that no case has, and why."""
+
+
+def known() -> list[str]:
+    """Names of all operators that are not refused."""
+    return [name for name in sorted(SPECS.own) if not SPECS.own[name].refused]
+
+
+def names() -> list[str]:
+    """Cases by name: those of the table, and of each forward operator that has none there."""
+    own = {node.operator for name in CASES for graph in graphs(name) for node in graph.nodes}
+    lacking = [name for name in known() if name not in {*own, *WITHOUT}]
+    return [*CASES, *(name for name in lacking if lookup(name).shapes is not None)]
+
+
+@cache
+def graphs(name: str) -> tuple[Graph, ...]:
+    """The graph of a case, and its training step where anything is trained."""
+    builder = GraphBuilder("one")
+    build = CASES[name] if name in CASES else by_default(name)
+    made = build(builder)
+    numbers = [v for v in made if builder.values[v].type.kind is ElementKind.FLOAT]
+    graph = builder.finish(numbers or made)
+    try:
+        return graph, training_graph(graph)
+    except InputError:  # nothing to train, or no way back
+        return (graph,)
+
+
+@pytest.mark.parametrize("name", names())
+def test_parts_compute_what_the_whole_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = Random(name)
+    for graph in graphs(name):
+        data = chosen.choice(("integer", "normal"))
+        typed = graph if data == "integer" else with_element_type(graph, "fp64")
+        for found in listings(typed, chosen, monkeypatch):
+            cover = random_cover(found, chosen)
+            if cover is not None:
+                check(found, cover, data)
+
+
+def listings(graph: Graph, chosen: Random, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listing]:
+    """Yield listings whose pieces are of each class of axes in turn, and rows of a random one."""
+    for batch in classes(graph):
+        monkeypatch.setattr(LinkedAxes, "batch", batch)
+        axes = LinkedAxes(lowered(graph).graph)
+        if not any(axes.cut(node, batch) for node in axes.graph.nodes):
+            continue
+        rows = {axis for axes in RowAxes(axes).classes for axis in axes}
+        monkeypatch.setattr(RowAxes, "rows", chosen.choice(sorted(rows)))
+        yield listing(graph, MACHINE)
+
+
+def lowered(graph: Graph) -> Lowering:
+    """Lower a graph."""
+    return Lowering(graph, MACHINE, LOWERINGS[0])
+
+
+def classes(graph: Graph) -> list[Axis]:
+    """Return what stands for each class of axes that are cut together."""
+    return sorted({each for axes in LinkedAxes(lowered(graph).graph).classes for each in axes})
+
+
+def random_cover(found: Listing, chosen: Random) -> Cover | None:
+    """Return a random cover in equal pieces and bands; None where nothing can be cut."""
+    pieces = [each for each in range(1, found.batch + 1) if found.batch % each == 0]
+    bands = chosen.choice([1, 2, 3, 4])
+    cover = found.uniform(
+        chosen.choice(pieces[1:] or [1]) if bands == 1 else found.batch, bands=bands
+    )
+    return cover if any(each.count > 1 for each in cover) else None
+
+
+def check(found: Listing, cover: Cover, data: str) -> None:
+    """Compare all that is in memory at the end with what whole operations leave there."""
+    instance, _ = found.instance(cover)
+    try:
+        wanted = by_graph(found, cover, instance, data, 1)
+    except InputError as error:  # a limit of kernels, which run states in a line
+        assert "no value shows along which axes" in str(error)  # noqa: PT017
+        return
+    assert isinstance(wanted.kernel, GraphKernel)
+    made = ran(wanted.kernel, wanted.contents)
+    for tensor, one, other, dtype in zip(
+        instance.tensors, made.contents, wanted.expected.contents, wanted.kernel.dtypes, strict=True
+    ):
+        if not (one.size and other.size) or np.array_equal(one, other):
+            continue
+        assert data == "normal", tensor.name
+        assert dtype is not None
+        assert dtype.kind == "f", tensor.name
+        np.testing.assert_allclose(
+            one.view(dtype), other.view(dtype), 1e-6, 1e-9, err_msg=tensor.name
+        )
+
+
+def test_every_operator_is_computed_in_parts() -> None:
+    found = {node.operator for name in names() for graph in graphs(name) for node in graph.nodes}
+    assert set(known()) - found == set(WITHOUT)
+
+
+def test_the_seed_of_a_backward_pass_is_not_cut_along_its_classes() -> None:
+    axes = LinkedAxes(lowered(graphs("LossGradient")[1]).graph)
+    (node,) = (node for node in axes.graph.nodes if node.operator == "LossGradient")
+    batch, *_, scores = axes.classes[node.outputs[0]]
+    assert axes.cut(node, batch) is not None
+    assert axes.cut(node, scores) is None

@@ -210,11 +210,12 @@ def _product(call: Call) -> Sequence[Array]:
     """Return the product; of whole numbers a residue, which is the same in any order."""
     (x,), (shape,) = call.inputs, call.shapes
     axes = reduced_axes(call, x.ndim)
-    if not call.whole_numbers or not np.isfinite(x).all():
+    if not call.whole_numbers:
         return [np.prod(x, axis=axes).reshape(shape)]
+    numbers = np.isfinite(x)
     with np.errstate(over="ignore"):  # a residue survives the overflow of integers
-        found = np.prod(x.astype(np.int64), axis=axes).reshape(shape)
-    return [residue(found).astype(x.dtype)]
+        found = residue(np.prod(np.where(numbers, x, 0).astype(np.int64), axis=axes))
+    return [np.where(numbers.all(axis=axes), found, np.nan).astype(x.dtype).reshape(shape)]
 
 
 def _of_residues(one: Array, other: Array) -> Array:

@@ -201,11 +201,12 @@ def _product(call: Call) -> Sequence[Array]:
     """Return the product; of whole numbers a residue, which is the same in any order."""
     (x,), (shape,) = call.inputs, call.shapes
     axes = reduced_axes(call, x.ndim)
-    if not call.whole_numbers or not np.isfinite(x).all():
+    if not call.whole_numbers:
         return [np.prod(x, axis=axes).reshape(shape)]
+    numbers = np.isfinite(x)
     with np.errstate(over="ignore"):  # a residue survives the overflow of integers
-        found = np.prod(x.astype(np.int64), axis=axes).reshape(shape)
-    return [residue(found).astype(x.dtype)]
+        found = residue(np.prod(np.where(numbers, x, 0).astype(np.int64), axis=axes))
+    return [np.where(numbers.all(axis=axes), found, np.nan).astype(x.dtype).reshape(shape)]
 
 
 def _of_residues(one: Array, other: Array) -> Array:
@@ -227,6 +228,26 @@ COMBINED_WHOLE: Mapping[str, Callable[[Array, Array], Array]] = {
     "ReduceProd": _of_residues,
 }
 """The same of whole numbers."""
+
+
+def _picked_loss(call: Call) -> Sequence[Array]:
+    """Return the mean of one logarithm a row, which its label picks, and the weight of all."""
+    x, labels, *weights = call.inputs
+    chosen, weight = _labels(call, labels, x.shape if x.ndim > 1 else (1, *x.shape))
+    if weights:
+        weight = weight * weights[0].reshape((1, -1, *(1,) * (x.ndim - 2)))
+    weight = weight * chosen
+    total = np.sum(weight)
+    loss = -np.sum(x * weight) / np.where(total == 0, 1, total)
+    return [loss.astype(x.dtype).reshape(call.shapes[0]), total.astype(x.dtype).reshape(())][
+        : len(call.shapes)
+    ]
+
+
+def _picked_loss_back(call: Call) -> Sequence[Array]:
+    dy, labels, total = call.inputs
+    chosen, weight = _labels(call, labels, call.shapes[0])
+    return [(-dy * (chosen * weight) / np.where(total == 0, 1, total)).astype(dy.dtype)]
 
 
 def _whole_row_back(call: Call) -> Sequence[Array]:

@@ -230,26 +230,6 @@ COMBINED_WHOLE: Mapping[str, Callable[[Array, Array], Array]] = {
 """The same of whole numbers."""
 
 
-def _picked_loss(call: Call) -> Sequence[Array]:
-    """Return the mean of one logarithm a row, which its label picks, and the weight of all."""
-    x, labels, *weights = call.inputs
-    chosen, weight = _labels(call, labels, x.shape if x.ndim > 1 else (1, *x.shape))
-    if weights:
-        weight = weight * weights[0].reshape((1, -1, *(1,) * (x.ndim - 2)))
-    weight = weight * chosen
-    total = np.sum(weight)
-    loss = -np.sum(x * weight) / np.where(total == 0, 1, total)
-    return [loss.astype(x.dtype).reshape(call.shapes[0]), total.astype(x.dtype).reshape(())][
-        : len(call.shapes)
-    ]
-
-
-def _picked_loss_back(call: Call) -> Sequence[Array]:
-    dy, labels, total = call.inputs
-    chosen, weight = _labels(call, labels, call.shapes[0])
-    return [(-dy * (chosen * weight) / np.where(total == 0, 1, total)).astype(dy.dtype)]
-
-
 def _whole_row_back(call: Call) -> Sequence[Array]:
     """Return dX of a normalization of rows, whose statistics are taken again."""
     dy, x, scale = call.inputs

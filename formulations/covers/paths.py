@@ -15,6 +15,7 @@ import numpy as np
 
 from formulations.covers.lengths import Beyond, blocks, shortest_path
 from formulations.covers.listed import Listed
+from formulations.covers.rows import in_integers
 from formulations.covers.runs import Runs
 from formulations.covers.segment import SegmentProgram, SegmentValue, renamed
 from formulations.solver.program import Floats
@@ -273,11 +274,11 @@ class SegmentArcs:
 
         ``fine``: as in :class:`~.segment.SegmentProgram`, of those ``agreed`` on.
         """
-        bits = DIGITS - frexp(self.listed.dearest_row)[1]
+        bits = max(0, DIGITS - frexp(self.listed.dearest_row)[1])
 
         def whole(found: Mapping[Segment, SegmentValue]) -> dict[Segment, dict[Row, int]]:
             return {
-                segment: {row: round(price * 2.0**bits) for row, price in each.prices.items()}
+                segment: in_integers(each.prices, bits, self.listed)
                 for segment, each in found.items()
             }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,6 @@ from spmopt.core.table import Bools, Ints
 
 OF_TIME = ("waits", "reads", "writes", "moves")
 """Rows that say how long a step takes."""
-_LESS = 1 - 1e-12
 
 _OF_SPANS = ("grows", "holds", "stores")
 """Rows whose prices stay the same over many steps: 1.5 million of the traffic of MobileNetV2 are
@@ -38,6 +39,26 @@ def _spans(
                 yield line, int(begin) if one else (int(begin), int(end)), float(worth)
 
 
+def in_integers(prices: Mapping[Row, float], bits: int, listed: Listed) -> dict[Row, int]:
+    """Return prices in units of ``2**-bits``; those of a step's time are at most its weight.
+
+    Rounded to the nearest they may exceed it by a unit, which the verifier refuses. Where a byte
+    weighs far more than a cycle, a unit is more than any relative margin.
+    """
+    found = {row: round(price * 2.0**bits) for row, price in prices.items()}
+    rate = listed.listing.machine.dram_bytes_per_s
+    most = floor(listed.objective.cycle * Fraction(2) ** bits) // rate
+    timed: dict[Row, list[Row]] = {}
+    for row in found:
+        if row[0] in OF_TIME:
+            timed.setdefault(row[1:], []).append(row)
+    for rows in timed.values():
+        total = sum(found[row] for row in rows)
+        if total > most:
+            found |= {row: found[row] * most // total for row in rows}
+    return found
+
+
 class NamedRows:
     """The names that the verifier has for rows, and so for their prices.
 
@@ -47,9 +68,8 @@ class NamedRows:
         Of a kind of rows, how often it has what the verifier's has; once if missing.
     """
 
-    def __init__(self, classes: int, steps: int, rate: int, cycle: float) -> None:
+    def __init__(self) -> None:
         self.times: dict[str, float] = {}
-        self._classes, self._steps, self._rate, self._cycle = classes, steps, rate, cycle
         self._names: list[tuple[NDArray[np.int32], str, list[list[int]], int | None]] = []
 
     def add(self, rows: Ints, kind: str, owners: list[list[int]], number: int | None) -> None:
@@ -57,7 +77,7 @@ class NamedRows:
         self._names.append((rows.astype(np.int32), kind, owners, number))
 
     def prices(self, dual: Floats) -> dict[Row, float]:
-        """Return the prices of rows by name; those of the time are legal together."""
+        """Return the prices of rows by name."""
         found: dict[Row, float] = {}
         for rows, kind, owners, number in self._names:
             times = self.times.get(kind, 1.0)
@@ -72,12 +92,6 @@ class NamedRows:
                     found[kind, *where, *(place if rows.ndim > 1 else [])] = price
                 for owner in owners[place[0]] if owners else ():
                     found[kind, owner, *where, *place[1:]] = price
-        for number, step in np.ndindex(self._classes, self._steps):
-            timed: list[Row] = [(kind, number, step) for kind in OF_TIME]
-            timed = [row for row in timed if row in found]
-            total = self._rate * sum(found[row] for row in timed)
-            for row in timed:
-                found[row] *= min(1.0, self._cycle * _LESS / max(total, 1e-300))
         return found
 
 
@@ -114,8 +128,7 @@ class SegmentRows:
         self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
         self.serial_in, self.serial_out = Amounts(), Amounts()
         self.constant_in, self.constant_out = np.zeros((2, self.width))
-        rate, cycle = listed.listing.machine.dram_bytes_per_s, float(listed.objective.cycle)
-        self.named = NamedRows(len(counts), self.steps, rate, cycle)
+        self.named = NamedRows()
         self._sides: list[tuple[Ints, bool, bool]] = []
 
     def group(self, tensor: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from formulations.covers.listed import Listed
+from formulations.covers.rows import in_integers
 from formulations.covers.segment import OPTIONS, SegmentProgram
 from formulations.solver.highs import solve
 from spmopt.core.errors import InputError
@@ -52,7 +53,7 @@ def priced(
         price = prices[ends[end], group][newer] / 2**BITS / program.price
         cost[column] += price if (end == 0) != newer else -price
     answer = solve(replace(found, cost=cost), options=OPTIONS, brief=True)
-    rows = {row: round(price * 2**BITS) for row, price in program.prices(answer).items()}
+    rows = in_integers(program.prices(answer), BITS, figures)
     return program.value(answer), rows
 
 

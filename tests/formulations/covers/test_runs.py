@@ -11,6 +11,7 @@ import pytest
 
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
+from formulations.covers.rows import in_integers
 from formulations.covers.segment import SegmentProgram
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.graph import Graph
@@ -93,7 +94,7 @@ def test_prices_prove_the_values_of_runs_in_exact_integers() -> None:
         figures, live = Listed(listed, objective), Liveness(listed)
         for run in segments(listed):
             found = SegmentProgram(figures, run, figures.capacity, inner=True).solve()
-            prices = {row: round(price * 2**80) for row, price in found.prices.items()}
+            prices = in_integers(found.prices, 80, figures)
             exact = segment_bound(live, run, objective, prices, 80, inner=True)
             assert exact / 2**80 == pytest.approx(found.value, rel=1e-8, abs=1e-18)
             other = {row: int(price * random.uniform(0.3, 1.0)) for row, price in prices.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from itertools import islice
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from formulations.covers.listed import Listed
 from formulations.covers.paths import SegmentArcs
+from formulations.covers.rows import in_integers
 from formulations.covers.segment import SegmentProgram
 from formulations.residency.bound.dual import Dual
 from formulations.residency.bound.prices import CostCoefficients, MovePrices, Multipliers
@@ -118,6 +121,25 @@ def test_no_cover_is_below_the_bound_over_all() -> None:
     assert compared > share(15)
 
 
+@pytest.mark.parametrize("exponent", [-18, -9, 9, 18])
+def test_prices_are_legal_whatever_a_byte_weighs_against_a_cycle(exponent: int) -> None:
+    """As for two objectives in order, which are weighed against each other."""
+    byte = Fraction(10) ** exponent / 7
+    objective = Objective(
+        name="both", unit="cycles", cycle=Fraction(1), dram_in_byte=byte, dram_out_byte=byte
+    )
+    for seed in some(range(200, 215)):
+        listed = random_listing(seed, most=3)
+        machine = replace(listed.machine, dram_bytes_per_s=7, clock_hz=3)
+        listed = replace(listed, machine=machine)
+        figures = Listed(listed, objective)
+        arcs = SegmentArcs(figures, float(figures.capacity))
+        found = arcs.cheapest(lambda: False)
+        if np.isfinite(found.value):
+            proved = cover_bound(listed, arcs.certificate())
+            assert float(proved) == pytest.approx(found.value, rel=1e-6)
+
+
 def segments(listed: Listing) -> list[Segment]:
     """All segments of a listing that fit."""
     count = len(listed.operations)
@@ -161,7 +183,7 @@ def test_prices_prove_the_values_in_exact_integers() -> None:
         figures, live = Listed(listed, objective), Liveness(listed)
         for segment in segments(listed):
             found = SegmentProgram(figures, segment, figures.capacity).solve()
-            prices = {row: round(price * 2**80) for row, price in found.prices.items()}
+            prices = in_integers(found.prices, 80, figures)
             exact = segment_bound(live, segment, objective, prices, 80)
             assert exact / 2**80 == pytest.approx(found.value, rel=1e-8, abs=1e-18)
             other = {row: int(price * random.uniform(0.3, 1.0)) for row, price in prices.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,15 @@ def read(path: str | Path, *, callbacks: Callbacks = QUIET) -> Solution:
     found = verify(path, callbacks=callbacks)
     if found.violations:
         raise ScheduleError(f"{path}: not verified: {found.violations[0]}")
-    return found.solution
+    return found.solution if found.claims_stand else _claims_dropped(found.solution)
+
+
+def _claims_dropped(solution: Solution) -> Solution:
+    """Return a solution that is not called optimal, for nothing here proves it."""
+    from spmopt.core.result import Status
+
+    result = replace(solution.result, status=Status.FEASIBLE)
+    return replace(solution, stored=replace(solution.stored, result=result))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +74,11 @@ class Verification(Shown):
     def violations(self) -> Sequence[object]:
         """Rules broken and claims that are not true; empty when all is well."""
         return self.audit.violations
+
+    @property
+    def claims_stand(self) -> bool:
+        """Whether nothing is claimed that was not checked."""
+        return self.audit.repeated or not self.solution.result.claims_enumeration
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield what holds, or what does not."""

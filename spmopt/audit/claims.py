@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from spmopt.audit.enumeration import enumeration_claim
 from spmopt.audit.pieces import from_graph, unfaithful, unlike
 from spmopt.core.errors import Conflict, InputError
 from spmopt.core.instance import Instance
@@ -45,6 +46,8 @@ class Audit:
         Its times, where the schedule got as far as the replay.
     cover_bound
         Over all covers, recomputed, exact; None of a result as a whole.
+    repeated
+        The enumeration that the result claims was repeated, and proves its optimum.
     """
 
     violations: tuple[Violation, ...]
@@ -54,6 +57,7 @@ class Audit:
     infeasible: Conflict | None = None
     replay: Replay | None = None
     cover_bound: Fraction | None = None
+    repeated: bool = False
 
 
 def audit(instance: Instance, result: Result) -> Audit:
@@ -83,7 +87,13 @@ def audit(instance: Instance, result: Result) -> Audit:
     of_pieces, covered = _pieces(instance, result, value)
     infeasible = unfit(instance)
     status_bound = proved if result.pieces is None else covered
-    complaints += _figures(result, value) + _status(result, value, status_bound, infeasible)
+    complaints += _figures(result, value)
+    repeated = False
+    if result.claims_enumeration and value is not None and not (complaints or violations):
+        said, repeated = enumeration_claim(instance, result, value)
+        complaints += said
+    elif not result.claims_enumeration:
+        complaints += _status(result, value, status_bound, infeasible)
     return Audit(
         violations=(*violations, *of_pieces, *_claims(complaints)),
         totals=totals,
@@ -92,6 +102,7 @@ def audit(instance: Instance, result: Result) -> Audit:
         infeasible=infeasible if result.status is Status.INFEASIBLE else None,
         replay=replay,
         cover_bound=covered,
+        repeated=repeated,
     )
 
 
@@ -228,8 +239,6 @@ def _status(
     In pieces ``proved`` is the bound over all covers.
     """
     bound_said = result.bound if result.pieces is None else result.cover_bound
-    if result.status is Status.OPTIMAL and result.enumerated:
-        bound_said, proved = value, value  # what is claimed of enumeration is not checked
     match result.status:
         case Status.OPTIMAL if result.value is None or bound_said is None:
             return ["optimal without both a schedule and a bound"]

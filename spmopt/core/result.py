@@ -287,11 +287,18 @@ class Result:
 
     @property
     def enumerated(self) -> bool:
-        """Whether its optimum is claimed by enumeration, which the verifier does not repeat."""
+        """Whether an enumeration, and no prices, says that it is optimal."""
         known = self.class_bound
         every = known is not None and known.holds_for == EVERY_SCHEDULE and self.pieces is None
         tolerance = 0.0 if self.tolerance is None else self.tolerance
         return every and is_optimal(self.class_gap, tolerance)
+
+    @property
+    def claims_enumeration(self) -> bool:
+        """Whether it is called optimal for no other reason."""
+        if self.status is not Status.OPTIMAL or not self.enumerated:
+            return False
+        return not is_optimal(self.gap, self.tolerance or 0.0)
 
     @property
     def order(self) -> Ints | None:

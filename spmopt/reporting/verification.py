@@ -64,13 +64,13 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
         lines.append(f"  gap       {percent(gap)}")
     elif found.value is not None and found.bound is not None:
         lines.append("  gap       none: the bound is 0, or next to it")
-    lines.append(f"  status    {_status(result)}")
+    lines.append(f"  status    {_status(result, found)}")
     if found.infeasible is not None:
         lines.append(f"  proof     {found.infeasible}")
         lines += [f"  {row}" for row in conflict_rows(found.infeasible)]
     elif found.value is None and found.bound is None:
         lines.append("  nothing to verify: there is neither a schedule nor a bound")
-    return [*lines, *(f"  {text}" for text in _remarks(instance, result))]
+    return [*lines, *(f"  {text}" for text in _remarks(instance, result, found))]
 
 
 def verification_record(instance: Instance, result: Result, found: Audit) -> dict[str, object]:
@@ -87,10 +87,10 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "gap": _gap(found),
         **_cover_record(instance, result, found),
         **named_fields(found.totals, "dma_commands", "dma_descriptors"),
-        "status": str(result.status),
+        "status": _unchecked(result, found) or str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),
-        "remarks": _remarks(instance, result),
+        "remarks": _remarks(instance, result, found),
     }
 
 
@@ -108,9 +108,19 @@ def _cover_record(instance: Instance, result: Result, found: Audit) -> dict[str,
     }
 
 
-def _status(result: Result) -> str:
-    if result.status is Status.OPTIMAL and result.enumerated:
-        return f"{result.status}: by enumeration, which is not repeated here"
+def _unchecked(result: Result, found: Audit) -> str:
+    """Return a claim of optimality that only a solver can repeat; '' if there is none."""
+    known = result.class_bound
+    if known is None or not result.claims_enumeration or found.repeated:
+        return ""
+    return f"claimed by {result.scheduler} ({known.proved_by}), not checked"
+
+
+def _status(result: Result, found: Audit) -> str:
+    if unchecked := _unchecked(result, found):
+        return unchecked
+    if result.claims_enumeration:
+        return f"{result.status}: an enumeration proves it here too"
     if result.status is Status.OPTIMAL and result.tolerance is not None:
         tolerance, which = result.tolerance, "the tolerance asked for"
         if tolerance > LARGEST_TOLERANCE:
@@ -119,10 +129,10 @@ def _status(result: Result) -> str:
     return standing(result)
 
 
-def _remarks(instance: Instance, result: Result) -> list[str]:
+def _remarks(instance: Instance, result: Result, found: Audit) -> list[str]:
     """Say what the file says that nothing here can check, or that is odd."""
     lines = []
-    known = result.class_bound
+    known = None if found.repeated else result.class_bound
     if known is not None:
         shown = si(*in_unit(result.objective, instance.machine, Fraction(known.value)))
         what = f"the bound for {known.holds_for}, {shown}, is"

@@ -68,11 +68,17 @@ def test_what_is_not_checked_is_said() -> None:
     )
 
 
-def test_what_was_enumerated_is_not_checked() -> None:
+def test_an_enumeration_is_a_claim_unless_it_was_repeated() -> None:
     every = ClassBound(value=12.0, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
-    said = text(replace(RESULT, value=Fraction(12), class_bound=every, tolerance=1e-4))
-    assert "optimal: by enumeration, which is not repeated here" in said
+    claim = replace(
+        RESULT, status=Status.OPTIMAL, value=Fraction(12), class_bound=every, tolerance=1e-4
+    )
+    said = text(claim)
+    assert f"status    claimed by {RESULT.scheduler} (an enumeration), not checked" in said
     assert "not checked: the bound for all schedules in the listed order" in said
+    said = text(claim, replace(FOUND, repeated=True))
+    assert "status    optimal: an enumeration proves it here too" in said
+    assert "not checked" not in said
 
 
 def test_an_unfinished_bound_is_called_so() -> None:

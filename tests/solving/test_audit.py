@@ -17,7 +17,8 @@ from spmopt.core.result import (
     is_optimal,
 )
 from spmopt.core.scheduler import Request
-from spmopt.solving import compare
+from spmopt.reporting.verification import verification_lines, verification_record
+from spmopt.solving import compare, solve
 from spmopt.verifier import bound
 from tests.solving.fakes import bounds_only, free, install
 from tests.strategies import random_instance
@@ -173,21 +174,55 @@ def test_bound_for_fewer_schedules(result: Result) -> None:
     assert "the bound for whole tensors" in complaint(replace(result, class_bound=high))
 
 
-def test_an_optimum_by_enumeration_needs_no_bound_by_prices(result: Result) -> None:
-    assert result.value is not None
+def claimed_optimum(result: Result, scheduler: str) -> Result:
+    """Return a result that says that an enumeration proves it optimal."""
+    known = ClassBound(
+        value=float(result.value or 0), holds_for=EVERY_SCHEDULE, proved_by="an enumeration"
+    )
+    return replace(result, scheduler=scheduler, status=Status.OPTIMAL, class_bound=known)
+
+
+def test_a_policy_that_claims_an_enumeration_is_refused(result: Result) -> None:
     assert result.gap is not None
     assert result.gap > 0.01
-    value = float(result.value)
-    known = ClassBound(value=value, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
-    claimed = replace(result, status=Status.OPTIMAL, class_bound=known)
-    assert claimed.enumerated
-    assert audit(INSTANCE, claimed).violations == ()
+    claim = claimed_optimum(result, "belady")
+    assert claim.claims_enumeration
+    assert "belady proves nothing by enumeration" in complaint(claim)
+
+
+def test_a_small_enumeration_is_repeated() -> None:
+    instance = random_instance(3, max_operations=6, max_tensors=5)
+    best = solve(instance, "page", Request())
+    assert best.claims_enumeration
+    found = audit(instance, best)
+    assert not found.violations
+    assert found.repeated
+    stream = claimed_optimum(solve(instance, "stream", Request()), "page")
+    (violation,) = audit(instance, stream).violations
+    assert f"an enumeration finds a schedule of {best.value}" in str(violation)
+
+
+def test_a_large_enumeration_is_the_claim_of_its_scheduler(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("formulations.residency.states.schedule.STEPS", 1)
+    claim = claimed_optimum(result, "page")
+    found = audit(INSTANCE, claim)
+    assert not found.violations
+    assert not found.repeated
+    said = "claimed by page (an enumeration), not checked"
+    assert any(said in line for line in verification_lines(INSTANCE, claim, found))
+    assert verification_record(INSTANCE, claim, found)["status"] == said
     # Only of a bound for every schedule, and only within the tolerance.
-    for other in (replace(known, value=value * 0.99), replace(known, holds_for="whole tensors")):
-        assert "optimal is not true" in complaint(replace(claimed, class_bound=other))
-    assert "is above the schedule" in complaint(
-        replace(claimed, class_bound=replace(known, value=value * 1.01))
-    )
+    known = claim.class_bound
+    assert known is not None
+    for other in (
+        replace(known, value=known.value * 0.99),
+        replace(known, holds_for="whole tensors"),
+    ):
+        assert "optimal is not true" in complaint(replace(claim, class_bound=other))
+    high = replace(known, value=known.value * 1.01)
+    assert "is above the schedule" in complaint(replace(claim, class_bound=high))
 
 
 def test_a_certified_bound_for_fewer_schedules(result: Result) -> None:

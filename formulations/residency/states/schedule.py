@@ -61,6 +61,14 @@ def enumerated(
     return None if layout is None else _Proof(instance, request, layout, plan, prices).run()
 
 
+def least_value(
+    instance: Instance, request: Request, plan: Plan
+) -> tuple[Fraction, Fraction] | None:
+    """Return the value of the best plan known, and a lower bound; None of too large an instance."""
+    found = enumerated(instance, request, plan, None)
+    return None if found is None else (found.value, found.bound)
+
+
 def _facts(instance: Instance, request: Request) -> Facts | None:
     objective, page = request.objective, instance.machine.page_bytes
     if len(instance.operations) > STEPS or len(instance.tensors) > TENSORS:

@@ -59,6 +59,12 @@ class Audit:
     cover_bound: Fraction | None = None
     repeated: bool = False
 
+    @property
+    def best_bound(self) -> Fraction | None:
+        """The larger of both bounds: one over all covers holds for each of them."""
+        known = [each for each in (self.bound, self.cover_bound) if each is not None]
+        return max(known, default=None)
+
 
 def audit(instance: Instance, result: Result) -> Audit:
     """Recompute everything that ``result`` claims about ``instance``."""

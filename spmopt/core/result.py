@@ -263,11 +263,17 @@ class Result:
             raise InputError(f"tolerance: must be 0 or more, is {self.tolerance:g}")
 
     @property
+    def best_bound(self) -> Fraction | None:
+        """The larger of the certified bounds: one over all covers holds for each of them."""
+        known = [each for each in (self.bound, self.cover_bound) if each is not None]
+        return max(known, default=None)
+
+    @property
     def gap(self) -> float | None:
-        """Relative distance to the certified bound."""
-        if self.value is None or self.bound is None:
+        """Relative distance to the best certified bound."""
+        if self.value is None or self.best_bound is None:
             return None
-        return relative_gap(self.value, self.bound)
+        return relative_gap(self.value, self.best_bound)
 
     @property
     def cover_gap(self) -> float | None:

@@ -207,7 +207,7 @@ def cover_verdict(
 
 
 def _optimum(machine: Machine, best: Result, where: str) -> str:
-    value, bound = best.value or Fraction(0), best.bound or Fraction(0)
+    value, bound = best.value or Fraction(0), best.best_bound or Fraction(0)
     shown = si(*in_unit(best.objective, machine, value))
     if value == bound:
         return f"The optimum{where} is {shown} ({best.scheduler}), proven."
@@ -223,7 +223,7 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
 
 def _cost(tested: Result, best: Result, name: str, where: str = "") -> str:
     value = tested.value or Fraction(0)
-    bound = (best.value if best.enumerated else tested.bound) or Fraction(0)
+    bound = (best.value if best.enumerated else tested.best_bound) or Fraction(0)
     if tested.status is Status.OPTIMAL:
         return f"{name} is optimal{where or ' here'}."
     least = float(value / best.value - 1) if best.value else 0.0
@@ -249,15 +249,13 @@ def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, s
         found["traffic"] = si(result.totals.traffic_bytes, "B", fill=True)
         found["energy"] = si(figures.energy_j, "J", fill=True)
     elif result.bound is not None and result.status is not Status.INFEASIBLE:
-        least = si(*in_unit(result.objective, machine, result.bound), fill=True)
+        least = si(*in_unit(result.objective, machine, result.best_bound or Fraction(0)), fill=True)
         found[_COLUMN_OF_UNIT.get(result.objective.unit, "time")] = f"≥ {least}"
     if result.value is not None and best is not None:
         is_best = result.value == best
         found["vs best"] = "best" if is_best else percent(float(result.value / best - 1), fill=True)
-    # What bounds all covers bounds each of them, the list as given too.
-    gaps = [gap for gap in (result.gap, result.cover_gap) if gap is not None]
-    if gaps:
-        found[_GAP] = found[_OWN_GAP] = percent(min(gaps), fill=True)
+    if result.gap is not None:
+        found[_GAP] = found[_OWN_GAP] = percent(result.gap, fill=True)
     if result.cover_gap is not None:
         found[_COVER_GAP] = percent(result.cover_gap, fill=True)
     if result.class_bound is not None and result.class_gap is not None:

@@ -177,7 +177,7 @@ def result_record(machine: Machine, result: Result) -> Record:
         "objective": spoken(result.objective),
         "unit": result.objective.unit,
         "value": as_number(result.value),
-        "bound": as_number(result.bound),
+        "bound": as_number(result.best_bound),
         "gap": result.gap,
         "own_order": result.order is None,
         "status": str(result.status),
@@ -202,7 +202,7 @@ def result_record(machine: Machine, result: Result) -> Record:
         record["listed" if other.pieces is None else "best_cover"] = {
             **named_fields(other, "scheduler", "status", "gap"),
             "value": as_number(other.value),
-            "bound": as_number(other.bound),
+            "bound": as_number(other.best_bound),
         }
     if result.in_order:
         record["objectives"] = [_in_order(each) for each in result.in_order]
@@ -323,8 +323,8 @@ def _quality(instance: Instance, result: Result) -> Iterator[Figure]:
     if result.value is not None:
         value, unit = in_unit(result.objective, machine, result.value)
         yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
-    if result.bound is not None:
-        value, unit = in_unit(result.objective, machine, result.bound)
+    if result.best_bound is not None:
+        value, unit = in_unit(result.objective, machine, result.best_bound)
         where = "in this order of operations" if result.pieces is None else "of this cover"
         note = f"on {name} {where}, certified"
         yield Figure("bound", "bound", value, si(value, unit), unit, note)

@@ -38,10 +38,10 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
     if found.value is not None:
         lines.append(f"  schedule  legal by every rule and by replay; {quantity(found.value)}")
         lines += [f"  transfers {text}" for text in transfer_counts(found.totals)]
-    if found.bound is not None:
+    if found.best_bound is not None:
         order = "" if result.order is None else ", for the schedule's order of operations"
         cover = "" if result.pieces is None else ", for this cover"
-        least = quantity(found.bound)
+        least = quantity(found.best_bound)
         lines.append(f"  bound     {least}, proved by the prices in the file{cover}{order}")
     if result.pieces is None and found.value is not None:
         least = quantity(any_order_bound(instance, result.objective))
@@ -83,7 +83,7 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "verified": not found.violations,
         "violations": [asdict(violation) for violation in found.violations],
         "value": as_number(found.value),
-        "bound": as_number(found.bound),
+        "bound": as_number(found.best_bound),
         "gap": _gap(found),
         **_cover_record(instance, result, found),
         **named_fields(found.totals, "dma_commands", "dma_descriptors"),
@@ -165,7 +165,7 @@ def _cover_lines(instance: Instance, pieces: Pieces) -> list[str]:
 
 
 def _gap(found: Audit, *, covers: bool = False) -> float | None:
-    bound = found.cover_bound if covers else found.bound
+    bound = found.cover_bound if covers else found.best_bound
     if found.value is None or bound is None:
         return None
     return relative_gap(found.value, bound)

@@ -81,6 +81,16 @@ def test_an_enumeration_is_a_claim_unless_it_was_repeated() -> None:
     assert "not checked" not in said
 
 
+def test_of_two_bounds_the_larger_is_shown() -> None:
+    """A bound over all covers holds for each of them."""
+    result = replace(RESULT, value=Fraction(12), bound=Fraction(10), cover_bound=Fraction(11))
+    assert result.gap == result.cover_gap == float(Fraction(1, 11))
+    assert result_record(INSTANCE.machine, result)["bound"] == 11
+    assert replace(result, cover_bound=Fraction(9)).best_bound == 10
+    found = replace(FOUND, bound=Fraction(10), cover_bound=Fraction(11))
+    assert verification_record(INSTANCE, result, found)["bound"] == 11
+
+
 def test_an_unfinished_bound_is_called_so() -> None:
     assert OUT_OF_TIME not in text(RESULT)
     assert f"  {OUT_OF_TIME}" in text(replace(RESULT, notes=("a", OUT_OF_TIME))).splitlines()

@@ -90,7 +90,7 @@ class Decision:
     @property
     def bound(self) -> Fraction | None:
         """What no schedule of those searched so far is below, in cycles."""
-        return self.result.cover_bound if self.family else self.result.bound
+        return self.result.cover_bound if self.family else self.result.best_bound
 
     @property
     def gap(self) -> float | None:

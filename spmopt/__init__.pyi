@@ -48,6 +48,7 @@ from spmopt.api.views import export as export
 from spmopt.api.views import plot as plot
 from spmopt.api.views import report as report
 from spmopt.api.views import trace as trace
+from spmopt.core.errors import ContradictionError as ContradictionError
 from spmopt.core.errors import InfeasibleError as InfeasibleError
 from spmopt.core.errors import InputError as InputError
 from spmopt.core.errors import ScheduleError as ScheduleError
@@ -87,5 +88,6 @@ from spmopt.graph.operators.spec import OperatorSpec as OperatorSpec
 from spmopt.policies.policy import free_bytes as free_bytes
 from spmopt.schedulers.registry import SchedulerEntry as SchedulerEntry
 from spmopt.schedulers.registry import register_scheduler as register_scheduler
+from spmopt.solving.params import SolveParams as SolveParams
 
 __version__: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from spmopt.core.objective import Objective
     from spmopt.core.pieces.listing import Pieces
     from spmopt.core.pieces.segments import Segment
-    from spmopt.core.result import Result
-    from spmopt.core.scheduler import Policy, Request
+    from spmopt.core.scheduler import Policy
     from spmopt.schedulers.registry import SchedulerEntry
 
 CHOOSER, LISTER = "pieces", "page"
@@ -135,45 +133,3 @@ def given_pieces(
     if outside:
         raise InputError(f"cover: {outside}, which is none of --pieces {pieces}")
     return Pieces(listing=listing, cover=segments, instance=listing.instance(segments)[0])
-
-
-def on_covers(
-    results: Sequence[Result],
-    entries: Sequence[SchedulerEntry],
-    request: Request,
-    given: Pieces | None,
-) -> list[Result]:
-    """Return results of the list as given, of a cover that is given or the best one, and of it.
-
-    Parameters
-    ----------
-    results
-        Of ``entries``, on the list as given; of who chooses a cover, of that.
-    given
-        A cover; without it policies are run on the best cover found.
-    """
-    from spmopt.schedulers.registry import Kind
-    from spmopt.solving import compare_on
-    from spmopt.solving.records import Bound
-
-    pairs = list(zip(results, entries, strict=False))
-    listed = [result for result, entry in pairs if not entry.covers]
-    chosen = [result for result, entry in pairs if entry.covers]
-    best = next((each for each in chosen if each.pieces is not None), None)
-    if best is None or best.pieces is None or request.stop():
-        return [*listed, *chosen]
-    if given is not None:
-        able = [e for _, e in pairs if not e.covers and e.kind is not Kind.RELAXATION]
-        pieces = replace(given, certificate=best.pieces.certificate)
-        found = compare_on(pieces, able, request, of_covers=best.cover_bound)
-        beside = (*best.beside, best)
-        return [*listed, *(replace(each, beside=beside) for each in found), *chosen]
-    able = [entry for _, entry in pairs if entry.kind is Kind.POLICY]
-    if not able or all(segment.pieces == 1 for segment in best.pieces.cover):
-        return [*listed, *chosen]
-    bound = None
-    if best.bound is not None and best.certificate is not None:
-        bound = Bound(value=best.bound, certificate=best.certificate)
-    of_covers = best.cover_bound
-    found = compare_on(best.pieces, able, request, bound=bound, of_covers=of_covers)
-    return [*listed, *found, *chosen]

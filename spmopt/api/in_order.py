@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spmopt.core.machine import Machine
     from spmopt.core.objective import Objective
     from spmopt.core.result import Result
+    from spmopt.schedulers.registry import SchedulerEntry
 
 Solve = Callable[["Objective", float], "Solution"]
 """Solves for an objective within so many seconds."""
@@ -107,6 +108,24 @@ def _slack(text: str) -> Fraction:
 
 def _padded(weights: tuple[Fraction, ...], count: int) -> tuple[Fraction, ...]:
     return weights + (Fraction(0),) * (count - len(weights))
+
+
+def solve_named(
+    objectives: str, scheduler: SchedulerEntry, machine: Machine, solve: Solve, time_limit: float
+) -> Solution:
+    """Solve for two objectives by name.
+
+    Raises
+    ------
+    InputError
+        The scheduler does not support a weighted sum of both.
+    """
+    from spmopt.schedulers.registry import able
+
+    asked = InOrder.named(objectives, machine)
+    both = asked.weighed(Fraction(1))
+    scheduler.require(both, able(both, features=machine.features))
+    return solve_in_order(asked, solve, time_limit)
 
 
 def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:

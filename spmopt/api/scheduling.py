@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -18,8 +17,9 @@ if TYPE_CHECKING:
     from spmopt.core.instance import Instance
     from spmopt.core.objective import Objective
     from spmopt.core.pieces.segments import Segment
-    from spmopt.core.scheduler import Policy
+    from spmopt.core.scheduler import Policy, Request
     from spmopt.schedulers.registry import SchedulerEntry
+    from spmopt.solving import SolveParams
 
 _JOINT = "joint does, of small instances"
 
@@ -46,6 +46,7 @@ def solve(
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
     threads: int = 2,
+    params: SolveParams | None = None,
     callbacks: Callbacks = QUIET,
 ) -> Solution:
     """Schedule an instance, verify the schedule and certify its bound.
@@ -68,6 +69,8 @@ def solve(
         Gap at which a schedule counts as optimal.
     threads
         Number of threads of a solver.
+    params
+        Parameters of the search, :class:`spmopt.SolveParams`.
     callbacks
         Receive progress and incumbents, and stop the search.
 
@@ -99,39 +102,28 @@ def solve(
     objectives that are registered go by name too.
     """
     from spmopt.api.covers import solver
-    from spmopt.api.in_order import InOrder, is_ordered, solve_in_order
+    from spmopt.api.in_order import is_ordered, solve_named
+    from spmopt.solving import SolveParams
+    from spmopt.solving import solve as run
 
+    chosen = solver(scheduler, pieces, cover)
+    options: dict[str, Any] = {"tolerance": tolerance, "threads": threads, "callbacks": callbacks}
     if is_ordered(objective):
 
         def solve_for(aim: Objective, limit_s: float) -> Solution:
-            options: dict[str, Any] = {"pieces": pieces, "cover": cover, "threads": threads}
-            limits: dict[str, Any] = {"time_limit": limit_s, "tolerance": tolerance}
-            return solve(
-                instance, scheduler, objective=aim, callbacks=callbacks, **options, **limits
-            )
-
-        from spmopt.schedulers.registry import able
+            limits = {"time_limit": limit_s, "params": params, **options}
+            return solve(instance, scheduler, pieces=pieces, cover=cover, objective=aim, **limits)
 
         require_limits(time_limit, tolerance, threads=threads)
-        asked = InOrder.named(str(objective), instance.machine)
-        both, features = asked.weighed(Fraction(1)), instance.machine.features
-        solver(scheduler, pieces, cover).require(both, able(both, features=features))
-        return solve_in_order(asked, solve_for, time_limit)
-    chosen = solver(scheduler, pieces, cover)
-    found = compare(
-        instance,
-        [chosen],
-        pieces=None if chosen.covers else pieces,
-        cover=cover,
-        objective=objective,
-        time_limit=time_limit,
-        tolerance=tolerance,
-        threads=threads,
-        callbacks=callbacks,
-    )
-    if cover is not None and found.on_cover:
-        return found.on_cover[chosen.name]
-    return found[chosen.name]
+        return solve_named(str(objective), chosen, instance.machine, solve_for, time_limit)
+    if cover is not None:  # its bound over all covers is of another scheduler
+        limits = {"time_limit": time_limit, "params": params, **options}
+        found = compare(
+            instance, [chosen], pieces=pieces, cover=cover, objective=objective, **limits
+        )
+        return found.on_cover.get(chosen.name) or found[chosen.name]
+    request = _request(instance, objective, time_limit=time_limit, **options)
+    return Solution.made(instance, run(instance, chosen, request, params or SolveParams()))
 
 
 @checked
@@ -145,6 +137,7 @@ def compare(
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
     threads: int = 2,
+    params: SolveParams | None = None,
     callbacks: Callbacks = QUIET,
 ) -> ComparisonTable:
     """Run several schedulers, all compared with the best certified bound.
@@ -159,7 +152,7 @@ def compare(
         Covers to choose from: none (all operations whole), fuse, batch or all.
     cover
         File with the cover to schedule: TOML, JSON or a result.
-    objective, time_limit, tolerance, threads, callbacks
+    objective, time_limit, tolerance, threads, params, callbacks
         As for :func:`solve`.
 
     Returns
@@ -181,17 +174,41 @@ def compare(
     cover found, with ``cover`` all schedulers on that one; each has two gaps, to the bound of its
     own list or cover and to the bound over all covers.
     """
-    from spmopt.api.covers import given_pieces, on_covers, with_chooser
+    from spmopt.api.covers import given_pieces, with_chooser
+    from spmopt.schedulers.registry import by_name
+    from spmopt.solving import SolveParams, compare_fused
+
+    request = _request(
+        instance,
+        objective,
+        callbacks,
+        time_limit=time_limit,
+        tolerance=tolerance,
+        threads=threads,
+    )
+    given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
+    entries = list(with_chooser(by_name(given), pieces, cover).values())
+    segments = None if cover is None else given_pieces(instance, cover, pieces)
+    results = compare_fused(instance, entries, request, segments, params or SolveParams())
+    ran = {result.scheduler for result in results}
+    not_run = [entry.name for entry in entries if entry.name not in ran]
+    return ComparisonTable(instance, results, not_run)
+
+
+def _request(
+    instance: Instance,
+    objective: str | Objective,
+    callbacks: Callbacks,
+    *,
+    time_limit: float,
+    tolerance: float,
+    threads: int,
+) -> Request:
     from spmopt.core.objective import objective_named
     from spmopt.core.scheduler import Request
-    from spmopt.schedulers.registry import by_name
-    from spmopt.solving import compare as run
 
     require_limits(time_limit, tolerance, threads=threads)
-    given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
-    entries = with_chooser(by_name(given), pieces, cover)
-    segments = None if cover is None else given_pieces(instance, cover, pieces)
-    request = Request(
+    return Request(
         objective=objective_named(objective, instance.machine),
         tolerance=tolerance,
         time_limit_s=time_limit,
@@ -200,10 +217,6 @@ def compare(
         report=callbacks.progress,
         on_incumbent=callbacks.on_incumbent,
     )
-    results = run(instance, list(entries.values()), request)
-    not_run = list(entries)[len(results) :]
-    results = on_covers(results, list(entries.values()), request, segments)
-    return ComparisonTable(instance, results, not_run)
 
 
 def usual_schedulers(instance: Instance, objective: str | Objective) -> tuple[list[str], str]:

@@ -35,6 +35,13 @@ class Solution(Shown):
     path: Path | None = None
     """File that it was read from."""
 
+    @classmethod
+    def made(cls, instance: Instance, result: Result) -> Solution:
+        """Return the solution of a result that was made here."""
+        from spmopt.io.files import StoredResult
+
+        return cls(StoredResult.made_here(instance, result))
+
     @property
     def instance(self) -> Instance:
         """Scheduled instance."""
@@ -170,9 +177,7 @@ class ComparisonTable(Shown):
         return map(self._solution, self.results)
 
     def _solution(self, result: Result) -> Solution:
-        from spmopt.io.files import StoredResult
-
-        return Solution(StoredResult.made_here(self.instance, result))
+        return Solution.made(self.instance, result)
 
     @property
     def on_cover(self) -> Mapping[str, Solution]:

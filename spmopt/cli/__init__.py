@@ -84,7 +84,12 @@ def _explain(error: BaseException) -> Code:
 
     from spmopt.cli.terminal.streams import complain, discard
     from spmopt.core.border import described, shortened
-    from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
+    from spmopt.core.errors import (
+        ContradictionError,
+        InfeasibleError,
+        InputError,
+        ScheduleError,
+    )
 
     message = str(error)
     match error:
@@ -100,7 +105,7 @@ def _explain(error: BaseException) -> Code:
             code = Code.BAD_INPUT
         case InfeasibleError():
             code = Code.INFEASIBLE
-        case ScheduleError():
+        case ScheduleError() if not isinstance(error, ContradictionError):
             code = Code.NOT_VERIFIED
         case KeyboardInterrupt() | Abort():
             message, code = "interrupted", Code.INTERRUPTED

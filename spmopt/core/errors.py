@@ -40,6 +40,10 @@ class ScheduleError(SpmoptError):
     """A schedule broke a rule, or its claimed figures are not the recomputed ones."""
 
 
+class ContradictionError(ScheduleError):
+    """Two parts of the program say opposite things, or one of its schedules is illegal."""
+
+
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """Make the error "no ``what`` called ``name``", with the nearest of ``known`` or all."""
     names = sorted(known)

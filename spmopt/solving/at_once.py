@@ -14,6 +14,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.scheduler import Request, Work
 from spmopt.schedulers.registry import find
 from spmopt.solving.checked_calls import CheckedCalls
+from spmopt.solving.params import SolveParams
 from spmopt.solving.records import Run
 
 Case = tuple[Instance, Request]
@@ -33,7 +34,7 @@ def scheduled(name: str, instance: Instance, request: Request, limit_s: float | 
         # Four times: a phase ends by the clock after three, at the latest.
         own = replace(request, started=monotonic(), time_limit_s=4 * limit_s, due=inf, work=Work())
         request = replace(own, work_end=inf).phase(limit_s)
-    return CheckedCalls(instance, request).call(find(name))
+    return CheckedCalls(instance, request, SolveParams()).call(find(name))
 
 
 def schedule_all(

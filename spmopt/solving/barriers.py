@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from spmopt.core.objective import Objective
-from spmopt.core.pieces.listing import Pieces, whole
+from spmopt.core.pieces.listing import whole
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry
 from spmopt.solving.records import Run, VerifiedSchedule
@@ -65,13 +65,16 @@ def no_worse(run: Run, starts: Iterable[VerifiedSchedule], objective: Objective)
 
 
 def no_worse_than_list(run: Run, listed: Run | None) -> Run:
-    """Take the list as given in place of a cover of it that replays slower."""
+    """Take the layer-by-layer schedule in place of a fused one that is worse."""
     legal = None if listed is None else listed.legal
     if run.pieces is None or run.legal is None or legal is None or run.legal.value <= legal.value:
         return run
     assert run.outcome is not None
+    assert listed is not None
+    proof = None if listed.outcome is None else listed.outcome.certificate
     listing = run.pieces.listing
     cover = whole(listing)
-    pieces = Pieces(listing=listing, cover=cover, instance=listing.instance(cover)[0])
+    pieces = replace(run.pieces, cover=cover, instance=listing.instance(cover)[0])
     notes = (*run.notes, NOTHING_BETTER.format(legal.origin))
-    return replace(run, outcome=replace(run.outcome, pieces=pieces), legal=legal, notes=notes)
+    outcome = replace(run.outcome, certificate=proof, pieces=pieces)
+    return replace(run, outcome=outcome, legal=legal, notes=notes)

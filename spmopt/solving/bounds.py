@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from spmopt.core.order import reordered
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate
@@ -42,7 +43,8 @@ class Bounds:
                 proofs[order_key(run.order)] = self._relax(
                     run.order, self._of_steps.get(run.entry.name)
                 )
-        return {key: self._best(found) for key, found in proofs.items() if found}
+        best = {key: self._best(found) for key, found in proofs.items()}
+        return {key: bound for key, bound in best.items() if bound is not None}
 
     def bound_of_cover(self, run: Run) -> Bound | None:
         """Evaluate what a run proves of the instance of its cover."""
@@ -50,36 +52,44 @@ class Bounds:
             return None
         if self._calls.request.objective.replayed:
             request = self._calls.request.part(bounds=False)
-            on = Bounds(CheckedCalls(run.pieces.instance, request))
-            proofs = on._relax(None, self._of_steps.get(run.entry.name))
-            return on._best(proofs) if proofs else None
-        if run.outcome.certificate is None:
+            on = Bounds(CheckedCalls(run.pieces.instance, request, self._calls.params))
+            return on._best(on._relax(None, self._of_steps.get(run.entry.name)))
+        instance, certificate = run.pieces.instance, run.outcome.certificate
+        if certificate is None:
             return None
-        value = bound(run.pieces.instance, run.outcome.certificate)
+        value = self._calls.proved(lambda: bound(instance, certificate))
+        if value is None:
+            return None
         cut_short = (INTERRUPTED if self._calls.request.stop() else OUT_OF_TIME,)
         notes = cut_short if run.outcome.cut_short else ()
-        return Bound(value=value, certificate=run.outcome.certificate, notes=notes)
+        return Bound(value=value, certificate=certificate, notes=notes)
 
     def bound_of_covers(self, runs: Sequence[Run]) -> Fraction | None:
         """Evaluate what runs prove of all covers, exactly; the best of it."""
-        found = []
-        for run in runs:
-            if run.pieces is not None and run.pieces.certificate is not None:
+        found = list[Fraction]()
+        for pieces in (run.pieces for run in runs if run.pieces is not None):
+            if pieces.certificate is not None:
                 self._calls.request.report("checking the bound over all covers", None)
-                found.append(cover_bound(run.pieces.listing, run.pieces.certificate))
+                evaluate = partial(cover_bound, pieces.listing, pieces.certificate)
+                value = self._calls.proved(evaluate)
+                found += [] if value is None else [value]
         return max(found, default=None)
 
     def _relax(self, order: Ints | None, prices: Certificate | None = None) -> list[Proof]:
         if order is None:
             return proofs_of([self._calls.call(find(BOUNDER), prices=prices)])
         request = self._calls.request.part(bounds=False)  # news are of the listed order
-        on = CheckedCalls(reordered(self._calls.instance, order), request)
+        instance = reordered(self._calls.instance, order)
+        on = CheckedCalls(instance, request, self._calls.params)
         found = proofs_of([on.call(find(BOUNDER))])
         return [(replace(certificate, order=order), cut_short) for certificate, cut_short in found]
 
-    def _best(self, proofs: Sequence[Proof]) -> Bound:
+    def _best(self, proofs: Sequence[Proof]) -> Bound | None:
         """The best one; a search that was finished leaves little to be raised by the others."""
-        found = [self._calls.evaluate(certificate) for certificate, _ in proofs]
+        evaluated = [self._calls.evaluate(certificate) for certificate, _ in proofs]
+        found = [each for each in evaluated if each is not None]
+        if not found:
+            return None
         best = max(found, key=lambda each: each.value)
         if not all(cut_short for _, cut_short in proofs):
             return best

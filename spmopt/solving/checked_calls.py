@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
@@ -10,22 +10,19 @@ from time import monotonic
 from spmopt.assemble import assemble
 from spmopt.core.bypass import without_bypass
 from spmopt.core.clock import cpu_s
-from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.errors import ContradictionError, InfeasibleError, InputError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.schedulers.registry import BOUNDER, SchedulerEntry, find
+from spmopt.solving.params import SolveParams
 from spmopt.solving.records import Bound, Run, VerifiedSchedule
 from spmopt.verifier import bound, require_legal
 
 LISTER = "page"
 """Schedules the list as given, from which who chooses a cover starts."""
-_MANY = 5_000
-"""Operations above which a formulation starts from one attempt of one policy: all those of
-``page`` take as long there as it takes to close the gap to 1 %."""
-_FINISH_S = 7e-5
-"""Of an operation: to assemble a schedule, to verify it, and to evaluate its bound."""
+_REFUSED = "no bound: its certificate proves nothing ({}); please report this error of the program"
 
 
 class CheckedCalls:
@@ -37,9 +34,13 @@ class CheckedCalls:
         The instance without what bypasses the scratchpad, which schedulers do not see.
     asked
         Whom news are of.
+    faults
+        Notes on certificates of the program that the verifier refuses.
     """
 
-    def __init__(self, instance: Instance, request: Request) -> None:
+    def __init__(self, instance: Instance, request: Request, params: SolveParams) -> None:
+        self.params = params
+        self.faults: list[str] = []
         self.instance = instance
         self.remainder = without_bypass(instance)
         self.request = request
@@ -48,7 +49,7 @@ class CheckedCalls:
     @property
     def many(self) -> bool:
         """Whether there are more operations than all policies are run on."""
-        return len(self.instance.operations) > _MANY
+        return len(self.instance.operations) > self.params.all_policies_operations
 
     @property
     def commands_cost(self) -> bool:
@@ -85,7 +86,7 @@ class CheckedCalls:
         ]
         start, others = (plans[0] if plans else None), tuple(plans[1:])
         limit_s, count = self.request.time_limit_s, len(self.instance.operations)
-        finish_s = _FINISH_S * count if self.many else 0.0
+        finish_s = self.params.finish_s * count if self.many else 0.0
         request = replace(
             self.request,
             time_limit_s=max(limit_s - finish_s, limit_s / 2),
@@ -124,14 +125,16 @@ class CheckedCalls:
         if known.certificate is None:
             streams = float(self.remainder.streams.value(self.request.objective))
             return replace(outcome, class_bound=replace(known, value=known.value + streams))
-        proved = self.evaluate(known.certificate, known.holds_for).value
-        return replace(outcome, class_bound=replace(known, value=float(proved)))
+        proved = self.evaluate(known.certificate, known.holds_for)
+        if proved is None:
+            return replace(outcome, class_bound=None)
+        return replace(outcome, class_bound=replace(known, value=float(proved.value)))
 
     def _verify(self, origin: str, plan: Plan, instance: Instance) -> VerifiedSchedule:
         try:
             schedule = assemble(instance, plan)
         except ScheduleError as error:
-            raise ScheduleError(f"scheduler {origin}: {error}") from None
+            raise ContradictionError(f"scheduler {origin}: {error}") from None
         return self.check(origin, plan, schedule, instance)
 
     def check(
@@ -141,30 +144,57 @@ class CheckedCalls:
 
         Raises
         ------
-        ScheduleError
+        ContradictionError
             It breaks a rule.
         """
         try:
             totals = require_legal(instance, schedule).totals
         except ScheduleError as error:
-            raise ScheduleError(f"scheduler {origin}: {error}") from None
+            raise ContradictionError(f"scheduler {origin}: {error}") from None
         if totals is None:
-            raise ScheduleError(f"scheduler {origin}: the verifier gave no totals")
+            raise ContradictionError(f"scheduler {origin}: the verifier gave no totals")
         value = totals.value(self.request.objective)
         return VerifiedSchedule(
             origin=origin, plan=plan, schedule=schedule, totals=totals, value=value
         )
 
-    def evaluate(self, certificate: Certificate, holds_for: str = "") -> Bound:
-        """Evaluate what a certificate proves, exactly; for a class if ``holds_for`` names one.
+    def proved(self, evaluate: Callable[[], Fraction]) -> Fraction | None:
+        """Return the bound of a certificate of the program; None, with a note, if it is refused.
+
+        Whatever is wrong with a certificate, its schedule is legal all the same.
+        """
+        try:
+            return evaluate()
+        except (InputError, ArithmeticError) as error:
+            fault = _REFUSED.format(" ".join(str(error).split()))
+            self.faults += [] if fault in self.faults else [fault]
+            return None
+
+    def evaluate(self, certificate: Certificate, holds_for: str = "") -> Bound | None:
+        """Evaluate a certificate exactly; None if it is refused, see :meth:`proved`."""
+        found: list[Bound] = []
+
+        def evaluated() -> Fraction:
+            found.append(self.require_proof(certificate, holds_for))
+            return found[0].value
+
+        self.proved(evaluated)
+        return found[0] if found else None
+
+    def require_proof(self, certificate: Certificate, holds_for: str = "") -> Bound:
+        """Evaluate a certificate exactly; for a class if ``holds_for`` names one.
 
         Raises
         ------
-        ScheduleError
+        InputError
+            It proves nothing.
+        ContradictionError
             It is for another objective.
         """
         if certificate.objective != self.request.objective:
-            raise ScheduleError("a certificate is for another objective than the one asked for")
+            raise ContradictionError(
+                "a certificate is for another objective than the one asked for"
+            )
         self.request.report("checking the bound", None)
         value = bound(self.instance, certificate, holds_for)
         if holds_for:

@@ -36,9 +36,6 @@ with 22,000 operations, seconds on most networks."""
 _FEW = 3
 """Orders that are compared however many operations there are."""
 _NEVER = Fraction(10**30)
-_SHARE, _LARGE_SHARE = 0.25, 0.5
-"""Of what is left to who decides the order too: windows come after it, and where all can be
-decided at once that does."""
 _UNLIMITED = 1e6
 """The work of moves that goes on as long as there is time."""
 
@@ -118,9 +115,10 @@ def best_of_other_orders(
     """
     objective, request = calls.request.objective, with_barriers(calls.request)
     if decided_at_once(calls.instance):  # all of it runs in this process, where work is counted
-        request = request.anew().share(_SHARE)
+        request = request.anew().share(calls.params.orders_fraction)
     else:
-        limit_s = _LARGE_SHARE * max(0.0, request.time_limit_s - spent_s)
+        left_s = max(0.0, request.time_limit_s - spent_s)
+        limit_s = calls.params.orders_large_fraction * left_s
         request = replace(request, time_limit_s=limit_s, started=monotonic())
     calls.request.report("searching orders", None)
     best = searched(

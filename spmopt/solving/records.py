@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from time import monotonic
 
-from spmopt.core.errors import ScheduleError, SpmoptError
+from spmopt.core.clock import cpu_s
+from spmopt.core.errors import ContradictionError, ScheduleError, SpmoptError
 from spmopt.core.order import other_order
 from spmopt.core.pieces.listing import Pieces
 from spmopt.core.result import (
@@ -71,6 +73,26 @@ class Run:
         """The cover that its schedule is of; None for the instance's own list."""
         return None if self.outcome is None else self.outcome.pieces
 
+    def plus(self, wall_s: float, cpu_s: float) -> Run:
+        """Return the run with more seconds."""
+        return replace(self, solve_s=self.solve_s + wall_s, cpu_s=self.cpu_s + cpu_s)
+
+
+class Stopwatch:
+    """Wall and CPU seconds from now on, until it is stopped."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = monotonic(), cpu_s()
+        self.wall_s = self.cpu_s = 0.0
+
+    def elapsed_s(self) -> float:
+        """Return the wall seconds so far."""
+        return monotonic() - self._wall
+
+    def stop(self) -> None:
+        """Keep the seconds so far."""
+        self.wall_s, self.cpu_s = self.elapsed_s(), cpu_s() - self._cpu
+
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
@@ -101,6 +123,21 @@ def failure_of(name: str, error: Exception) -> ScheduleError:
     return failure
 
 
+def failed(entry: SchedulerEntry, error: Exception, watch: Stopwatch) -> Run:
+    """Return the run of a scheduler of a package or a user that is at fault."""
+    failure = failure_of(entry.name, error)
+    watch.stop()
+    return Run(
+        entry=entry,
+        outcome=None,
+        legal=None,
+        solve_s=watch.wall_s,
+        cpu_s=watch.cpu_s,
+        notes=(str(failure).removeprefix(f"scheduler {entry.name}: "),),
+        failure=failure,
+    )
+
+
 def all_failed(failures: Sequence[ScheduleError]) -> SpmoptError:
     """Return one error for those of all schedulers of a run; of a single one its own."""
     if len(failures) == 1:
@@ -125,7 +162,7 @@ def require_true_bounds(runs: Sequence[Run]) -> None:
 
     Raises
     ------
-    ScheduleError
+    ContradictionError
         One is above a schedule's value.
     """
     listed = [run for run in runs if run.pieces is None]
@@ -136,7 +173,7 @@ def require_true_bounds(runs: Sequence[Run]) -> None:
         if best is None or known is None or known.holds_for != EVERY_SCHEDULE:
             continue
         if Fraction(known.value) > best.value * (1 + _FLOAT_ROUNDING):
-            raise ScheduleError(
+            raise ContradictionError(
                 f"the bound {known.value:.9g} of {known.proved_by} is above the schedule of "
                 f"{best.origin}, {float(best.value):.9g}: one of them is wrong"
             )
@@ -162,15 +199,20 @@ def proofs_of(runs: Sequence[Run]) -> list[Proof]:
 
 
 def result_of(
-    run: Run, best: Bound | None, request: Request, of_covers: Fraction | None = None
+    run: Run,
+    best: Bound | None,
+    request: Request,
+    of_covers: Fraction | None = None,
+    faults: Sequence[str] = (),
 ) -> Result:
     """What is reported of a run, compared with the best bound of its order.
 
-    ``of_covers``: the best bound over all covers of the listing.
+    ``of_covers``: the best bound over all covers of the listing; ``faults``: notes on certificates
+    that prove nothing.
 
     Raises
     ------
-    ScheduleError
+    ContradictionError
         A bound is above the schedule's value.
     """
     if run.failure is not None:
@@ -184,7 +226,7 @@ def result_of(
         bound=None if best is None else best.value,
         certificate=None if best is None else best.certificate,
         class_bound=None if run.outcome is None else run.outcome.class_bound,
-        notes=(*run.notes, *(() if best is None else best.notes)),
+        notes=(*run.notes, *(() if best is None else best.notes), *faults),
         tolerance=request.tolerance,
         pieces=run.pieces,
         cover_bound=of_covers if run.order is None else None,
@@ -199,11 +241,11 @@ def result_of(
     result = replace(result, schedule=plan, totals=totals, value=value, verified=True)
     for bound in (result.bound, result.cover_bound):
         if bound is not None and bound > value:
-            raise ScheduleError(
+            raise ContradictionError(
                 f"the bound {float(bound):.9g} is above the schedule of {run.legal.origin}, "
                 f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
             )
     gap = result.gap if run.pieces is None else result.cover_gap
     if is_optimal(gap, request.tolerance) or result.enumerated:
-        return replace(result, status=Status.OPTIMAL, notes=run.notes)
+        return replace(result, status=Status.OPTIMAL, notes=(*run.notes, *faults))
     return replace(result, status=Status.FEASIBLE)

@@ -46,8 +46,6 @@ _SIZES = ((6, 4, 3.0), (10, 6, 8.0))
 _KEPT_ORDER_SIZES = ((8, 2, 3.0), (16, 2, 8.0))
 """The same where steps keep their order, with barriers: windows of 28 steps gain nothing more."""
 _WORKER = "formulations.step_windows.cpsat_worker:decide"
-_SHARE, _LARGE_SHARE = 0.3, 0.7
-"""Of the time limit where all is decided at once afterwards; of what is left of it elsewhere."""
 ORIGIN = "CP-SAT in windows of steps"
 BY_WINDOWS = "found by CP-SAT in windows of steps, all else of the best start fixed"
 """Note on a schedule of that origin."""
@@ -63,7 +61,9 @@ def improved_by_windows(
     limit_s = calls.request.time_limit_s
     left_s = max(0.0, limit_s - spent_s)
     at_once = decided_at_once(calls.instance)
-    share_s = min(_SHARE * limit_s, left_s) if at_once else _LARGE_SHARE * left_s
+    params = calls.params
+    small_s = min(params.windows_fraction * limit_s, left_s)
+    share_s = small_s if at_once else params.windows_large_fraction * left_s
     request = replace(calls.request.part(bounds=False), time_limit_s=left_s, started=monotonic())
     found = improved_in_windows(calls.instance, start, request.phase(share_s))
     return None if found is start else found
@@ -117,7 +117,8 @@ def _is_best(calls: CheckedCalls, run: Run) -> bool:
     if run.outcome is None or run.legal is None or run.pieces is not None:
         return False
     prices, known = run.outcome.certificate, run.outcome.class_bound
-    least = Fraction(0) if prices is None else calls.evaluate(prices).value
+    proved = None if prices is None else calls.evaluate(prices)
+    least = Fraction(0) if proved is None else proved.value
     # Windows of whole tensors find nothing that a bound for these does not hold for.
     own = run.entry.granularity == "whole"
     if known is not None and (own or known.holds_for == EVERY_SCHEDULE):

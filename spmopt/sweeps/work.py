@@ -15,7 +15,7 @@ from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving import solve
-from spmopt.solving.runner import ScheduleRunner
+from spmopt.solving.solver import run_alone
 from spmopt.sweeps.cases import Order, Section, SweepCase, order_of, sections
 from spmopt.sweeps.curve import Between, EnclosedOptimum
 from spmopt.verifier import bound
@@ -276,7 +276,7 @@ class _Point:
         request = self._search.request(self._instance)
         try:
             entry = self._search.scheduler(name)
-            found = ScheduleRunner(self._instance, request).run_asked(entry)
+            found = run_alone(self._instance, entry, request)
         except ScheduleError as error:
             raise ScheduleError(f"at {self._spm_bytes} bytes: {error}") from None
         note = "; ".join(found.notes)

@@ -20,7 +20,7 @@ from spmopt.schedulers.registry import find
 from spmopt.solving import named_orders
 from spmopt.solving.list_scheduling import ListScheduling
 from spmopt.solving.named_orders import ORDERS, order_named
-from spmopt.solving.runner import ScheduleRunner
+from spmopt.solving.solver import run_alone
 from tests.solving.test_orders import branches
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny
@@ -47,7 +47,7 @@ def read_from(instance: Instance) -> dict[str, list[tuple[str, int]]]:
 
 def policy_value(instance: Instance) -> float:
     """Return what a policy takes."""
-    legal = ScheduleRunner(instance, Request()).run(find("belady-size:granularity=page")).legal
+    legal = run_alone(instance, find("belady-size:granularity=page"), Request()).legal
     assert legal is not None
     return float(legal.value)
 

@@ -12,7 +12,7 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
-from spmopt.solving import checked_calls, compare, solve
+from spmopt.solving import SolveParams, compare, solve
 from tests.solving.fakes import bounds_only, install
 from tests.strategies import random_instance
 
@@ -20,10 +20,7 @@ INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False
 ASKED = Request(objective=MAKESPAN, time_limit_s=8.0)
 
 
-@pytest.fixture(autouse=True)
-def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checked_calls, "_MANY", 0)
-    monkeypatch.setattr(checked_calls, "_FINISH_S", 2.0 / len(INSTANCE.operations))
+MANY = SolveParams(all_policies_operations=0, finish_s=2.0 / len(INSTANCE.operations))
 
 
 def its_start(instance: Instance, request: Request) -> Outcome:
@@ -36,23 +33,23 @@ def nowhere(instance: Instance, request: Request) -> Outcome:
 
 def test_one_attempt_is_the_start_and_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": belady})
-    result = solve(INSTANCE, "whole", ASKED)
+    result = solve(INSTANCE, "whole", ASKED, MANY)
     (attempt,), (search,) = fakes.requests["belady-size"], fakes.requests["whole"]
     assert attempt.remaining_s() == 0
     assert search.time_limit_s == 6.0
     assert result.verified
-    assert result.value == solve(INSTANCE, "belady", ASKED).value
+    assert result.value == solve(INSTANCE, "belady", ASKED, MANY).value
 
 
 def test_half_of_a_short_limit_is_for_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only)
-    solve(INSTANCE, "whole", Request(objective=MAKESPAN, time_limit_s=3.0))
+    solve(INSTANCE, "whole", Request(objective=MAKESPAN, time_limit_s=3.0), MANY)
     assert fakes.requests["whole"][0].time_limit_s == 1.5
 
 
 def test_without_a_plan_to_start_from(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": nowhere})
-    assert solve(INSTANCE, "whole", ASKED).verified
+    assert solve(INSTANCE, "whole", ASKED, MANY).verified
     assert fakes.requests["whole"][0].start is None
 
 
@@ -64,12 +61,12 @@ def test_an_attempt_in_another_order_is_no_start(monkeypatch: pytest.MonkeyPatch
         return Outcome(plan=replace(plan, steps=steps))
 
     fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": backwards})
-    assert solve(INSTANCE, "whole", ASKED).verified
+    assert solve(INSTANCE, "whole", ASKED, MANY).verified
     assert fakes.requests["whole"][0].start is None
 
 
 def test_policies_that_ran_before_are_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": nowhere})
-    kept, found = compare(INSTANCE, ["belady", "whole"], ASKED)
+    kept, found = compare(INSTANCE, ["belady", "whole"], ASKED, MANY)
     assert found.value == kept.value
     assert "belady-size" not in fakes.requests

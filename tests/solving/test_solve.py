@@ -4,7 +4,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
+from spmopt.audit import audit
+from spmopt.cli import _explain
+from spmopt.cli.codes import Code
+from spmopt.core.errors import ContradictionError, InfeasibleError, InputError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.operation import STATIONARY
@@ -300,3 +303,51 @@ def test_progress_names_the_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "page: scheduling" in said
     assert "page: verifying" in said
     assert "belady: verifying" in said
+
+
+def test_a_schedule_is_kept_where_its_certificate_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What fails in certifying is no error of the user, and costs no schedule."""
+
+    def dear(instance: Instance, request: Request) -> Outcome:
+        proof = free(instance, request.objective)
+        prices = proof.dram_in + 2**50
+        proof = replace(proof, dram_in=prices, dram_out=prices)
+        return Outcome(plan=request.start, certificate=proof)
+
+    install(monkeypatch, page=dear)
+    result = solve(INSTANCE, "page", Request())
+    assert result.verified
+    assert result.bound is None
+    assert result.status is Status.FEASIBLE
+    (note,) = [note for note in result.notes if note.startswith("no bound: ")]
+    assert "exceed the price of its time" in note
+    assert not audit(INSTANCE, result).violations
+
+
+def test_a_contradiction_is_an_error_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, page=lost_results)
+    with pytest.raises(ContradictionError) as found:
+        solve(INSTANCE, "page", Request())
+    assert _explain(found.value) == Code.INTERNAL
+
+
+def test_a_fusion_search_starts_alike_whoever_ran_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that solve and compare give one result for one time limit."""
+
+    def by_tolerance(instance: Instance, request: Request) -> Outcome:
+        """Prove with other prices, as a longer search does."""
+        proof = free(instance, request.objective)
+        return Outcome(
+            plan=request.start,
+            certificate=replace(proof, bits=40 if request.tolerance == 1e-4 else 41),
+        )
+
+    fakes = install(monkeypatch, page=by_tolerance, pieces=without_plan, fluid=bounds_only)
+    solve(INSTANCE, "pieces", Request())
+    compare(INSTANCE, ["page", "pieces"], Request())
+    alone, beside = fakes.requests["pieces"]
+    assert alone.prices is not None
+    assert beside.prices is not None
+    assert alone.prices.bits == beside.prices.bits == 41

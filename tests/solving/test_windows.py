@@ -22,7 +22,7 @@ from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.window import WindowDecision
 from spmopt.schedulers.registry import find
-from spmopt.solving import compare, solve
+from spmopt.solving import SolveParams, compare, solve
 from spmopt.solving.barriers import NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.records import Run, VerifiedSchedule
@@ -272,7 +272,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, run: Run, spent_s: float) -> tuple
 
     monkeypatch.setattr("spmopt.solving.windows.improved_in_windows", found)
     instance, _ = merged(50)
-    calls = CheckedCalls(instance, request(objective=MAKESPAN, time_limit_s=60.0))
+    calls = CheckedCalls(instance, request(objective=MAKESPAN, time_limit_s=60.0), SolveParams())
     return with_merged_commands(calls, run, spent_s), asked[0]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 Json = dict[str, object]
 _ENDS = {
-    **{"B": "_bytes", "s": "_s", "J": "_j", "W": "_w", "Hz": "_hz"},
+    **{"B": "_bytes", "iB": "_bytes", "s": "_s", "J": "_j", "W": "_w", "Hz": "_hz"},
     **{"B/s": "_bytes_per_s", "FLOP/s": "_flop_per_s"},
 }
 """How names of columns end, by unit."""

@@ -11,12 +11,12 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.reporting.curves.columns import (
     MEASURED,
-    SWEPT,
     Quantity,
     Row,
     fixed,
     number,
     numbered,
+    swept,
     title,
     varying,
 )
@@ -148,7 +148,7 @@ def _rows(curves: Curves) -> Json:
     """Return all rows; columns that are alike in all of them come last."""
     alike = {name: len({row[name] for row in curves.rows}) == 1 for name in curves.names}
     names = sorted(curves.names, key=lambda name: alike[name])
-    units = {each.key: each.unit for each in (*SWEPT, *MEASURED)}
+    units = {each.key: each.unit for each in (*swept(curves.rows), *MEASURED)}
     units |= {"gap": "change", "solve_s": "s", "area_mm2": "", "dma_setup_cycles": ""}
     columns = [
         column(name, units=_OF_OBJECTIVE, of=names.index("objective"))

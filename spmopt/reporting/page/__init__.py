@@ -6,7 +6,7 @@ scripts (``scripts/``) and blocks of data. ``schedule`` makes the page of one sc
 """
 
 from spmopt.reporting.page.curves import curves_page
-from spmopt.reporting.page.front import TrialSchedule, front_page
+from spmopt.reporting.page.front import TrialCommands, front_page
 from spmopt.reporting.page.schedule import page, page_of
 
-__all__ = ["TrialSchedule", "curves_page", "front_page", "page", "page_of"]
+__all__ = ["TrialCommands", "curves_page", "front_page", "page", "page_of"]

@@ -188,7 +188,7 @@ def front_record(front: Front) -> Json:
         "top": front.top,
         "members": list(front.members),
         "trials": plain(front.trials),
-        "shares": plain(front.shares),
+        "shares": _shares(front),
         "table": _trials(front),
         "prices": _prices(front),
     }
@@ -229,6 +229,22 @@ def _trials(front: Front) -> Json:
 
 def _field_help(name: str) -> str:
     return f"Setting of the machine that is searched: {name}."
+
+
+def _shares(front: Front) -> Json:
+    """Return the part of the variance of each objective that each setting explains."""
+    columns = [
+        column("objective", None, help="Figure that was minimized."),
+        column("setting", None, help="Setting of the machine that was searched."),
+        column("share", "part", help="Part of the variance of the objective that it explains."),
+        column("basis", None, help="Machines on which that rests."),
+    ]
+    rows = [
+        (each.objective, field, part, each.rests)
+        for each in front.shares
+        for field, part in each.parts.items()
+    ]
+    return table("Importance of settings", "importance.csv", columns, rows)
 
 
 def _prices(front: Front) -> Json:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from spmopt.core.instance import Instance
 from spmopt.reporting.covers import cover_words
-from spmopt.reporting.quantities import percent, share, si
+from spmopt.reporting.quantities import percent, share, si, usage
 from spmopt.reporting.story.decisions import Decision, Key
 
 _LITTLE = 1e-4
@@ -125,10 +125,10 @@ def _traffic(decisions: Sequence[Decision]) -> str:
     first, last = decisions[0].totals, decisions[-1].totals
     if not first.traffic_bytes:
         return ""
-    size = decisions[-1].instance.machine.spm_bytes
+    used = usage(last.peak_spm_bytes, decisions[-1].instance.machine.spm_bytes)
     change = last.traffic_bytes / first.traffic_bytes - 1
     moved = f"{si(first.traffic_bytes, 'B')} to {si(last.traffic_bytes, 'B')}"
-    peak = f"at most {si(last.peak_spm_bytes, 'B')} of the {si(size, 'B')} on chip are in use"
+    peak = f"the scratchpad holds at most {used}"
     return f"Traffic changes from {moved} ({percent(change)}); {peak}."
 
 

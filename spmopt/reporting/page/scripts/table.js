@@ -172,17 +172,6 @@ function compared(one, other, sign) {
   return sign * (one < other ? -1 : one > other ? 1 : 0);
 }
 
-/** A choice of some, as buttons of which one is pressed. */
-function choiceOf(label, names, chosen, choose) {
-  const id = `choice-${label.replaceAll(" ", "-")}`;
-  const radios = names.map((name) => {
-    const radio = dom`<input type="radio" name=${id} value=${name} checked=${name === chosen}
-      change=${() => choose(name)} />`;
-    return dom`<label>${radio}<span>${name}</span></label>`;
-  });
-  return dom`<fieldset class="choice"><legend>${label}</legend>${radios}</fieldset>`;
-}
-
 /**
  * Tables of which one is shown, each built when it is first looked at.
  * @param {Array<[string, string[]]>} choices labels and names

@@ -11,7 +11,7 @@ from spmopt.reporting.curves import Curves
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page
 from spmopt.reporting.page.curves import curves_page
-from spmopt.reporting.page.front import TrialSchedule, front_page
+from spmopt.reporting.page.front import TrialCommands, front_page
 from spmopt.reporting.page.story import story_page
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.reporting.search.front import Front, Limit
@@ -75,7 +75,7 @@ def _banks() -> str:
 
 
 def _search() -> str:
-    opened = TrialSchedule(trial=0, network="net", commands=(), record=lambda: record("page"))
+    opened = TrialCommands(trial=0, network="net", commands=("spmopt report x.json",))
     return front_page(front(AWKWARD[0]), [opened])
 
 

@@ -74,14 +74,13 @@ def schedule_record(picture: ScheduleView) -> Json:
     ``price`` (per step and MB) and ``shadow_prices`` are in ``shadow_prices.unit``. Numbers of
     kinds, causes and commands are indices of ``kinds`` and ``causes``, and a
     :class:`spmopt.core.schedule.Command`;
-    ``occupied`` and ``stall_by_cause`` have a row for each kind, for each cause.
+    ``stall_by_cause`` has a row for each cause.
     """
     instance, machine, result = picture.instance, picture.instance.machine, picture.result
     return {
         "title": f"{instance.name}, {result.scheduler}",
         "subtitle": conditions([picture]),
         "clock_hz": machine.clock_hz,
-        "dram_bytes_per_s": float(machine.dram_bytes_per_s),
         "spm_bytes": machine.spm_bytes,
         "spm_unit": capacity_unit([machine.spm_bytes]),
         "page_bytes": machine.page_bytes,
@@ -104,7 +103,6 @@ def schedule_record(picture: ScheduleView) -> Json:
         "tensors": _tensors(picture),
         "residencies": plain(picture.residencies),
         "commands": _commands(picture),
-        "dram": plain(picture.copies),
         "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
         "roofline": roofline_record(picture.analysis.by_layer()),
         "explained": _explained(picture),
@@ -143,7 +141,6 @@ def _steps(picture: ScheduleView) -> Json:
         "stall_cycles": picture.stall.tolist(),
         "cause": times.cause.tolist(),
         "stall_by_cause": times.stall_by_cause.tolist(),
-        "occupied": picture.occupied.tolist(),
         "price": None if price is None else plain(price),
     }
 

@@ -1,13 +1,12 @@
 // The page of a sweep: a line for each scheduler, and where the optimum lies.
 
 const FEW_POINTS = 20;
-const PANELS_AT_ONCE = 12;
 const DASHES = [undefined, [7, 4], [2, 3], [9, 3, 2, 3]];
 
 class Curves {
   /** @param {any} record of `curves_record` @param {string[]} colors */
   constructor(record, colors) {
-    Object.assign(this, { record, colors, hidden: new Set(), isLog: {}, most: PANELS_AT_ONCE });
+    Object.assign(this, { record, colors, hidden: new Set() });
     this.view = record.views[record.opens];
   }
 
@@ -56,21 +55,6 @@ class Curves {
     ];
   }
 
-  /** Whether an axis is logarithmic: as chosen, else where its values are far apart. */
-  isLogarithmic(side) {
-    const { is_log: isWide, is_high: isHigh } = this.view;
-    return this.isLog[this.view[side].key] ?? (side === "x" ? isWide : isHigh);
-  }
-
-  logChoice(side) {
-    const { key, label } = this.view[side];
-    if (side === "x" && this.view.categories.length) return [];
-    return checkbox(`${label} logarithmic`, this.isLogarithmic(side), (checked) => {
-      this.isLog[key] = checked;
-      this.draw();
-    });
-  }
-
   plot({ band, title, lines: every }) {
     const { view } = this;
     const lines = every.filter(({ label }) => !this.hidden.has(label));
@@ -78,7 +62,7 @@ class Curves {
     const axis = (side, how) => {
       const quantity = { ...view[side], categories: side === "x" ? view.categories : [] };
       const values = all.flatMap((line) => line[side]);
-      return new NumberAxis(quantity, values, { isLog: this.isLogarithmic(side), ...how });
+      return new NumberAxis(quantity, values, { isLog: side === "x" ? view.is_log : view.is_high, ...how });
     };
     const isArea = band !== null && band.x.length > FEW_POINTS;
     const edge = (y, width) => ({ x: band.x, y, look: { stroke: theme.muted, width }, isHidden: !width });
@@ -118,12 +102,7 @@ class Curves {
   }
 
   draw() {
-    const panels = this.view.panels.slice(0, this.most);
-    const left = this.view.panels.length - panels.length;
-    const more = button(`Show ${counted(left, "more panel")}`, () => {
-      this.most = Infinity;
-      this.draw();
-    });
+    const { panels } = this.view;
     const figures = panels.map((panel) => {
       const plot = this.plot(panel);
       const { isCut, isLog } = plot.y;
@@ -137,7 +116,7 @@ class Curves {
       </figure>`;
     });
     const name = panels.length === 1 ? "panels one" : "panels";
-    fill("panels", dom`<div class=${name}>${figures}</div>`, left ? more : []);
+    fill("panels", dom`<div class=${name}>${figures}</div>`);
     for (const { plot } of document.querySelectorAll("#panels .plot")) plot.fit();
   }
 
@@ -168,7 +147,6 @@ class Curves {
       const other = side === "x" ? "y" : "x";
       const fits = this.record.views.filter((view) => view[side].label === label);
       this.view = fits.find((view) => view[other].label === this.view[other].label) || fits[0];
-      this.most = PANELS_AT_ONCE;
       this.drawAll();
       const name = side === "y" ? "Show" : "over";
       byId("controls").querySelector(`input[name="choice-${name}"]:checked`)?.focus();
@@ -177,8 +155,6 @@ class Curves {
       "controls",
       choiceOf("Show", names("y"), this.view.y.label, choose("y")),
       choiceOf("over", names("x"), this.view.x.label, choose("x")),
-      this.logChoice("y"),
-      this.logChoice("x"),
     );
   }
 

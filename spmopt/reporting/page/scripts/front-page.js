@@ -54,7 +54,7 @@ function drawTrial(front, trial, schedules) {
   fill(
     "trial",
     dom`<h3>${`Trial ${trial.number}: ${name}`}</h3>`,
-    facts({ ...trial.fields, ...trial.texts, ...gap }),
+    facts({ ...trial.fields, ...front.labelled(trial.texts), ...gap }),
     [...trial.networks, ...trial.said].map((text) => dom`<p>${text}</p>`),
     commands.flat(2),
     Object.keys(rest).length ? [dom`<h4>The rest of its machine</h4>`, facts(rest)] : [],

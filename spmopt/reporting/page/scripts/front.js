@@ -20,7 +20,7 @@ function listed(texts) {
 class Front {
   /** @param {any} record of `front_record` @param {string[]} colors @param {(trial: any) => void} pick */
   constructor(record, colors, pick) {
-    Object.assign(this, { record, colors, pick, isLog: {}, chosen: -1 });
+    Object.assign(this, { record, colors, pick, chosen: -1 });
     [this.x, this.y] = record.begin.map((key) => record.axes.find((axis) => axis.key === key));
     this.members = record.members.map((number) => record.trials.find((t) => t.number === number));
   }
@@ -54,12 +54,18 @@ class Front {
     return [
       `trial ${trial.number}: ${this.members.includes(trial) ? `${this.title()}, ` : ""}${trial.state}`,
       listed(trial.fields),
-      listed(trial.texts),
+      listed(this.labelled(trial.texts)),
       ...(trial.gap === null ? [] : [`gap of its schedule ${percent(trial.gap)}`]),
       ...trial.networks,
       ...trial.said,
       listed(this.rest(trial)),
     ].filter(Boolean);
+  }
+
+  /** Figures by the labels of their axes. */
+  labelled(texts) {
+    const label = (key) => this.record.axes.find((axis) => axis.key === key)?.label ?? key;
+    return Object.fromEntries(Object.entries(texts).map(([key, text]) => [label(key), text]));
   }
 
   /** The name of the members. */
@@ -108,10 +114,10 @@ class Front {
     this.drawMarks();
   }
 
-  /** Whether an axis is logarithmic: as chosen, else where its values are far apart. */
+  /** Whether the values of an axis are far apart. */
   isLogarithmic({ key }, values) {
     const [low, high] = [Math.min(...values), Math.max(...values)];
-    return this.isLog[key] ?? (key !== "trial" && low > 0 && high > LOG_SPAN * low);
+    return key !== "trial" && low > 0 && high > LOG_SPAN * low;
   }
 
   /** Whether both axes are all objectives, so that the front is a line of steps. */

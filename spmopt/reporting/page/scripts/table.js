@@ -120,9 +120,9 @@ class DataTable {
     const values = this.rows[place];
     const cells = this.columns.map((column, at) => {
       const name = column.numeric ? "number" : null;
-      const text = shortened(shownValue(column, values[at], values), at ? 60 : 80);
-      if (at > 0) return dom`<td class=${name}>${text}</td>`;
-      const content = this.pick ? link(text, () => this.pick(values, place)) : text;
+      const text = shownValue(column, values[at], values);
+      if (at > 0) return dom`<td class=${name ?? (text.length > 60 ? "long" : null)}>${text}</td>`;
+      const content = this.pick ? link(shortened(text), () => this.pick(values, place)) : shortened(text);
       return dom`<th scope="row" class=${name}>${content}</th>`;
     });
     return dom`<tr>${cells}</tr>`;

@@ -24,6 +24,7 @@ from tests.reporting.search.fronts import AREA, NUMBER, TIME, front, trial
 from tests.stories import in_full
 
 Record = Any
+LONG_REMARK = " ".join(["within the gap of another trial"] * 8)
 _MANY = 30_000
 _CYCLES = ("start", "stop", "compute_start")
 _STEPS = ("begin", "end", "next", "step", "operation", "uses_step")
@@ -87,7 +88,7 @@ def far_front() -> Front:
     return replace(
         found,
         axes=(TIME, replace(AREA, limits=limits), NUMBER),
-        trials=(*members, trial(12, 1.2, 65.0)),
+        trials=(*members, replace(trial(12, 1.2, 65.0), said=(LONG_REMARK,))),
         members=tuple(range(12)),
     )
 
@@ -122,7 +123,7 @@ def repeated(found: Record) -> Record:
         **dict.fromkeys(_STEPS, len(found["steps"]["name"])),
         "tensor": len(found["tensors"]["name"]),
     }
-    parts = ("steps", "tensors", "residencies", "commands", "dram")
+    parts = ("steps", "tensors", "residencies", "commands")
     longer = {
         part: {name: _column(name, values, times, strides) for name, values in found[part].items()}
         for part in parts

@@ -6,6 +6,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from tests.reporting.page.browser.conftest import Show
+from tests.reporting.page.browser.pages import LONG_REMARK
 from tests.reporting.page.browser.screen import Screen
 
 _PLOT = "return document.querySelector(arguments[0] + ' .plot').plot"
@@ -141,3 +142,9 @@ def test_a_sweep_opens_on_the_gap_where_curves_run_into_the_bound(show: Show) ->
     assert screen.text("#title").endswith("gap to bound over scratchpad")
     screen.click("#controls input[value='time']")
     assert "logarithmic" in screen.text("#panels .key")
+
+
+def test_remarks_are_shown_in_full(show: Show) -> None:
+    screen = show("far")
+    screen.click("#trials input[value='all']")
+    assert screen.texts("#trials tbody td:last-child")[-1] == LONG_REMARK

@@ -14,8 +14,8 @@ from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.verifier.durations import per_step
 
+# Share of the time that DRAM may stall a group which still counts as compute-bound.
 STALLED = 0.01
-"""Share of the time that DRAM may stall a group which still counts as compute-bound."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,8 +13,8 @@ from spmopt.analysis.steps import Reals, StepFigures, sums
 from spmopt.core.timeline import Access
 from spmopt.verifier.durations import per_step
 
+# Columns of one length, by the names that they have in tables and files.
 Columns = dict[str, NDArray[Any]]
-"""Columns of one length, by the names that they have in tables and files."""
 
 
 def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:

@@ -7,8 +7,7 @@ from math import floor, log10
 
 from spmopt.core.units import si, size
 
-BINARY = "iB"
-"""Unit of capacities with binary prefixes: KiB, MiB."""
+BINARY = "iB"  # unit of capacities with binary prefixes: KiB, MiB
 _PREFIXES = ("", "Ki", "Mi", "Gi", "Ti")
 
 __all__ = [

@@ -57,9 +57,7 @@ def _table(columns: Columns) -> Json:
     return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
 
 
-_MAIN = (
-    *("makespan", "traffic", "energy", "gap", "cover_gap", "status", "compute_busy", "spm_peak"),
-)
+_MAIN = ["makespan", "traffic", "energy", "gap", "cover_gap", "status", "compute_busy", "spm_peak"]
 MOST_EXPLAINED = 500
 """Steps whose stalls are explained, the longest; a page is to be small, and soon there."""
 _EXPLAINED = ("stall", "transfer", "tensor", "size", "blocked by", "detail")
@@ -112,8 +110,7 @@ def schedule_record(picture: ScheduleView) -> Json:
 
 def _figures(picture: ScheduleView) -> list[Json]:
     """Return the figures; pages show those with ``is_main`` at first."""
-    replayed = ("replay",) if picture.result.objective.replayed else ()
-    main = (*_MAIN, *replayed)
+    main = (*_MAIN, *(("replay",) if picture.result.objective.replayed else ()))
     return [{**asdict(each), "is_main": each.key in main} for each in picture.figures]
 
 

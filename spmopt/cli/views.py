@@ -108,7 +108,7 @@ def report(
     """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
 
     One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
-    roofline; curves with bounds as bands; the front of a search with its schedules.
+    roofline; curves with bounds as bands; the front of a search.
     """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching

@@ -2,7 +2,7 @@
 
 ``shell`` puts a page together from its parts: a body (``*.html``), style sheets (``styles/``),
 scripts (``scripts/``) and blocks of data. ``schedule`` makes the page of one schedule, or of two,
-``curves`` that of a sweep, ``front`` that of a search with the schedules of its front.
+``curves`` that of a sweep, ``front`` that of a search.
 """
 
 from spmopt.reporting.page.curves import curves_page

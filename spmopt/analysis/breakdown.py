@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from spmopt.analysis.layers import touched_bytes
 from spmopt.analysis.stalls import Cause
-from spmopt.analysis.steps import Reals, Spending, StepFigures, attainable, bound_words, sums
+from spmopt.analysis.steps import Reals, Spending, StepFigures, attainable, dram_peak, sums
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.verifier.durations import per_step
+
+# Share of the time that DRAM may stall a group which still counts as compute-bound.
+STALLED = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,28 +79,34 @@ class Breakdown(Spending):
     @property
     def active_time(self) -> Reals:
         """Average bandwidth over peak (Eq. 4.2), on a duplex machine that of both directions."""
-        directions = 2 if self.machine.duplex else 1
-        return self.bandwidth_bytes_per_s / (self.machine.dram_bytes_per_s * directions)
+        return self.bandwidth_bytes_per_s / dram_peak(self.machine)
 
     @property
     def compute_utilization(self) -> Reals:
         """Operations over what the machine could do in the time (Eq. 4.3)."""
-        return _ratio(self.flop, self.time_s) / self.machine.fastest
+        return self.flop_per_s / self.machine.fastest
 
     @property
     def flop_per_byte(self) -> Reals:
-        """Reuse frequency: operations per byte of the tensors touched (Eq. 3.4)."""
-        return _ratio(self.flop, self.operand_bytes)
+        """Operational intensity: FLOP per byte that crosses the DRAM boundary meanwhile."""
+        return _ratio(self.flop, self.traffic_bytes)
 
     @property
     def attainable_flop_per_s(self) -> Reals:
-        """Operations per second, at most, at that operational intensity (Tsai, Eq. 5.1)."""
+        """The roof at that operational intensity, FLOP/s (Tsai, Eq. 5.1)."""
         return attainable(self.machine, self.flop_per_byte)
 
     @property
+    def flop_per_s(self) -> Reals:
+        """FLOP/s attained; never above the roof."""
+        return _ratio(self.flop, self.time_s)
+
+    @property
     def roofline(self) -> NDArray[np.object_]:
-        """What would bind with all operands in DRAM: ``compute`` or ``memory``."""
-        return bound_words(self.machine, self.flop_per_byte)
+        """``memory`` where DRAM stalls the group more than :data:`STALLED`, else ``compute``."""
+        # A bank port stalls the engine too, but not because of DRAM.
+        waits = self.stall_cycles - self.stall_by_cause[Cause.PORT]
+        return np.where(waits > STALLED * self.cycles, "memory", "compute").astype(object)
 
 
 def break_down(

@@ -1,6 +1,7 @@
-"""What every step of a schedule spends, and whether computing or moving bounds it.
+"""Time, traffic and work of every step of a schedule, and the roof of the machine.
 
-Operations per byte and the roofline are those of Tsai (2021), sections 3.4 and 5.2.
+Equations are those of Tsai (2021), sections 3.4 and 5.2. Operational intensity is that of Williams,
+Waterman, Patterson (Roofline, CACM 52(4), 2009): FLOP per byte that crosses the DRAM boundary.
 """
 
 from __future__ import annotations
@@ -23,20 +24,19 @@ from spmopt.verifier.rules.capacity import occupied_pages
 Reals = NDArray[np.float64]
 
 
+def dram_peak(machine: Machine) -> int:
+    """Return the bytes per second that cross the DRAM boundary at most, both ways together."""
+    return machine.dram_bytes_per_s * (2 if machine.duplex else 1)
+
+
 def ridge_point(machine: Machine) -> float:
-    """Return operations per byte at which computing takes as long as moving (Eq. 3.2)."""
-    return machine.fastest / machine.dram_bytes_per_s
+    """Return the FLOP per byte at which computing takes as long as moving (Eq. 3.2)."""
+    return machine.fastest / dram_peak(machine)
 
 
 def attainable(machine: Machine, intensity: Reals) -> Reals:
-    """Return operations per second at so many operations per byte, at most (Eq. 5.1)."""
-    return np.minimum(intensity * float(machine.dram_bytes_per_s), float(machine.fastest))
-
-
-def bound_words(machine: Machine, intensity: Reals) -> NDArray[np.object_]:
-    """``compute`` where the operational intensity is above the ridge point, else ``memory``."""
-    above = intensity > ridge_point(machine)
-    return np.where(above, "compute", "memory").astype(object)
+    """Return the roof: the most FLOP/s at each operational intensity (Eq. 5.1)."""
+    return np.minimum(intensity * float(dram_peak(machine)), float(machine.fastest))
 
 
 def operations(machine: Machine, line: Timeline) -> Ints:

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from spmopt.analysis.reuse import Reuse, Scope
 from spmopt.analysis.stalls import inward, moved_bytes
-from spmopt.analysis.steps import Reals, StepFigures, bound_words, sums
+from spmopt.analysis.steps import Reals, StepFigures, sums
 from spmopt.core.timeline import Access
 from spmopt.verifier.durations import per_step
 
+# Columns of one length, by the names that they have in tables and files.
 Columns = dict[str, NDArray[Any]]
-"""Columns of one length, by the names that they have in tables and files."""
 
 
 def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:
@@ -22,7 +22,7 @@ def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:
 
     ``uses`` are the operations that touch it, ``flop`` all of theirs; ``reusable_bytes`` those of
     its intervals and repeated passes (:mod:`spmopt.analysis.reuse`); ``resident`` is the mean part
-    of it on chip, over time. Operations per byte are summed over the operations (Eq. 3.3).
+    of it on chip, over time; ``reuse_frequency`` the FLOP of all uses per byte (Eq. 3.3).
     """
     view, line = figures.view, figures.view.timeline
     tensors, tensor = view.instance.tensors, view.schedule.commands.tensor
@@ -36,7 +36,7 @@ def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:
         "dram_in_bytes": per_step(moved[into], tensor[into], count),
         "dram_out_bytes": per_step(moved[~into], tensor[~into], count),
         "flop": flop,
-        "flop_per_byte": flop / line.size_bytes,
+        "reuse_frequency": flop / line.size_bytes,
         "reusable_bytes": per_step(found.possible_bytes + found.repeated_bytes, line.tensor, count),
         "captured_bytes": per_step(found.captured_bytes + found.spared_bytes, line.tensor, count),
         "resident": _resident(figures, count),
@@ -55,13 +55,12 @@ def _resident(figures: StepFigures, count: int) -> Reals:
 def use_columns(figures: StepFigures, found: Reuse) -> Columns:
     """Measure every access, by step.
 
-    ``resident_bytes`` of the tensor are on chip during the step. Operations per byte are those of
-    the step (Eq. 3.3). The last columns are of the interval until the next use of the same
-    contents: None where there is none.
+    ``resident_bytes`` of the tensor are on chip during the step; ``reuse_frequency`` counts the
+    FLOP of the step alone (Eq. 3.3). The last columns are of the interval until the next use of the
+    same contents: None where there is none.
     """
     view, line = figures.view, figures.view.timeline
     size = line.size_bytes[line.tensor]
-    frequency = figures.flop[line.step] / size
     operations = view.instance.operations
     names = [operations[index].name for index in line.order.tolist()]
     # The last place of each is that of no interval, -1.
@@ -74,8 +73,7 @@ def use_columns(figures: StepFigures, found: Reuse) -> Columns:
         "access": np.array([access.name.lower() for access in Access], object)[line.kind],
         "size_bytes": size,
         "resident_bytes": view.resident_bytes,
-        "flop_per_byte": frequency,
-        "roofline": bound_words(view.instance.machine, frequency),
+        "reuse_frequency": figures.flop[line.step] / size,
         "next_operation": steps[next_step],
         "scope": scopes[found.scope],
         "captured_bytes": found.captured_bytes,

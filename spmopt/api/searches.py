@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
     from spmopt.io.files import StoredResult
-    from spmopt.reporting.page.front import TrialSchedule
+    from spmopt.reporting.page.front import TrialCommands
     from spmopt.reporting.search.front import Front
     from spmopt.reporting.tables import Part
     from spmopt.search.records import Findings, TrialRecord
@@ -184,7 +184,7 @@ class HardwareSearch(Shown):
         }
         front = self._front(kept)
         callbacks.progress("making the page", None)
-        text = front_page(front, self._views(kept))
+        text = front_page(front, self._commands())
         schedules = sum(
             each is not None and each.result.schedule is not None for each in kept.values()
         )
@@ -204,31 +204,25 @@ class HardwareSearch(Shown):
             )
         )
 
-    def _views(
-        self, kept: Mapping[tuple[int, str], StoredResult | None]
-    ) -> Iterator[TrialSchedule]:
-        """Yield schedules of the members, the best first; and what shows those without room."""
-        from spmopt.reporting.page.front import TrialSchedule
+    def _commands(self) -> Iterator[TrialCommands]:
+        """Yield the commands that show the schedules of the members, the best first."""
+        from spmopt.reporting.page.front import TrialCommands
 
         if self.setup.bound_only:
             return
         options = ("--storage", self.where or STORAGE, "--study", self.found.name)
         for trial in self.found.members:
             for network in self.setup.networks:
-                stored = kept.get((trial.number, network.label))
                 several = ("--network", network.label) if len(self.setup.networks) > 1 else ()
                 name = f"trial-{trial.number}"
                 written = ("tune", "show", *options, "--trial", str(trial.number), *several)
-                yield TrialSchedule(
+                yield TrialCommands(
                     trial=trial.number,
                     network=network.label,
                     commands=(
                         shlex.join(("spmopt", *written, "-o", f"{name}.json")),
                         shlex.join(("spmopt", "report", f"{name}.json", "-o", f"{name}.html")),
                     ),
-                    record=None
-                    if stored is None or stored.result.schedule is None
-                    else partial(_view_data, stored),
                 )
 
 
@@ -294,12 +288,6 @@ class SearchTrial(Shown):
         from spmopt.search.findings import trial_json
 
         return trial_json(self.trial, self.setup)
-
-
-def _view_data(stored: StoredResult) -> Mapping[str, object]:
-    from spmopt.reporting.schedule_view import ScheduleView, schedule_record
-
-    return schedule_record(ScheduleView.of(stored))
 
 
 def _without_part(callbacks: Callbacks, message: str) -> None:

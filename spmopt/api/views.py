@@ -116,7 +116,7 @@ def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = Q
     -------
     Document
         One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
-        roofline; curves with bounds as bands; the front of a search with its schedules; what each
+        roofline; curves with bounds as bands; the front of a search; what each
         decision is worth.
 
     Raises

@@ -179,7 +179,7 @@ def report(
     """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
 
     One file for any browser, without a network: scratchpad and lanes over time, tables,
-    roofline; curves with bounds as bands; the front of a search with its schedules.
+    roofline; curves with bounds as bands; the front of a search.
 
     Parameters
     ----------

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from spmopt.analysis import Analysis, Breakdown, Cause
 from spmopt.analysis.steps import ridge_point
 from spmopt.core.result import Result
@@ -23,7 +25,7 @@ TIME, REUSE = _TABLES["group"]["note"], _TABLES["scope"]["note"]
 _UNITS = {
     "_bytes_per_s": "B/s",
     "_flop_per_s": "FLOP/s",
-    "flop_per_byte": "FLOP/B",
+    **dict.fromkeys(("flop_per_byte", "reuse_frequency"), "FLOP/B"),
     "cycles": "cycles",
     "_bytes": "B",
     "_s": "s",
@@ -164,11 +166,12 @@ def _summary(analysis: Analysis) -> Iterator[tuple[str, str]]:
     )
     mean, peak = float(network.mean_spm_bytes[0]), float(network.peak_spm_bytes[0])
     yield "SPM", f"{si(mean, 'B')} in use on average, {si(peak, 'B')} at most"
-    memory, uses = layers.roofline == "memory", analysis.by_use()["roofline"] == "memory"
+    memory = layers.roofline == "memory"
     part = share(int(layers.cycles[memory].sum()) / cycles)
+    intensity = float(network.flop_per_byte[0])
+    at = f"operational intensity {intensity:.4g} FLOP/B, " if np.isfinite(intensity) else ""
     yield (
         "roofline",
-        f"ridge point {ridge_point(machine):.4g} FLOP/B; with all operands in DRAM, memory-bound "
-        f"are {memory.sum()} of {memory.size} layer passes ({part} of the time) and {uses.sum()} "
-        f"of {uses.size} uses of tensors",
+        f"{at}ridge point {ridge_point(machine):.4g} FLOP/B; memory-bound: {memory.sum()} of "
+        f"{memory.size} layer passes ({part} of the time)",
     )

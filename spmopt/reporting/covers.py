@@ -43,6 +43,16 @@ def segments_words(cover: Cover) -> str:
     return "1 segment" if len(cover) == 1 else f"{len(cover)} segments"
 
 
+def tile_words(micro_batches: int, stripes: int) -> str:
+    """Return the fusion tiles of a group: ``4 micro-batches of 8 stripes``, ``untiled``."""
+    parts = [
+        f"{count:,} {noun}"
+        for count, noun in ((micro_batches, "micro-batches"), (stripes, "stripes"))
+        if count > 1
+    ]
+    return " of ".join(parts) or "untiled"
+
+
 def cut_words(chosen: Pieces) -> str:
     """Return what segments are cut into in words."""
     cover = chosen.cover

@@ -10,7 +10,7 @@ from spmopt.core.result import Result
 from spmopt.execution.commands import Kind
 from spmopt.execution.comparison import Comparison, Difference
 from spmopt.reporting.headings import heading
-from spmopt.reporting.quantities import si
+from spmopt.reporting.quantities import si, usage
 from spmopt.reporting.tables import Grid, NamedValues, Part
 
 SHOWN = 10
@@ -48,8 +48,7 @@ def _rows(
     verified = "" if found.wrong_figures else ", as verified"
     yield "loaded", si(found.loaded_bytes, "B") + verified
     yield "stored", si(found.stored_bytes, "B") + verified
-    peak, spm = (si(size, "B") for size in (found.peak_spm_bytes, instance.machine.spm_bytes))
-    yield "peak", f"{peak} of {spm}"
+    yield "peak", usage(found.peak_spm_bytes, instance.machine.spm_bytes)
     yield "compared", f"{found.tensors:,} tensors, {si(found.compared_bytes, 'B')}"
     if found.largest is not None:
         limit = "" if not tolerance else f" (up to {tolerance:.2g} of the largest number allowed)"

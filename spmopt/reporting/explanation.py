@@ -23,8 +23,8 @@ from spmopt.core.machine import Machine
 from spmopt.core.result import Result
 from spmopt.metrics import in_unit
 from spmopt.reporting import tables
-from spmopt.reporting.headings import account_heading
-from spmopt.reporting.quantities import share, shares_text, si
+from spmopt.reporting.headings import account_heading, spoken
+from spmopt.reporting.quantities import capacity, share, shares_text, si
 from spmopt.reporting.results import Record, instance_record, result_record
 from spmopt.reporting.segments import segments_parts, segments_record
 from spmopt.reporting.tables import Grid, Line, NamedValues, Part
@@ -185,15 +185,16 @@ def prices_parts(machine: Machine, prices: ShadowPrices | None) -> Iterator[Part
         names = [f"bank {index}" for index in range(len(prices.banks))]
         columns = [bank.space for bank in prices.banks]
     yield from _profile(names, columns)
-    page, where = si(machine.page_bytes, "B"), "a bank" if prices.banks else "SPM"
+    page, where = capacity(machine.page_bytes), "a bank" if prices.banks else "SPM"
+    value = spoken(prices.certificate.objective)
     yield (
-        f"With d more bytes of {where} (whole pages of {page}), no schedule in this order beats "
-        "bound - d x price; with d fewer, none beats bound + d x price."
+        f"With d extra bytes of {where} (whole pages of {page}): {value} >= bound - d x shadow "
+        f"price. With d fewer: {value} >= bound + d x shadow price. (Given order.)"
     )
     if machine.memory is not None:
-        yield "SPM speed, energy and leakage are held at those of the present SPM."
+        yield "Speed, energy and leakage of the SPM stay as they are."
     elif any(bank.technology for bank in machine.banks):
-        yield "Ports, energy and leakage of banks are held at those of the present ones."
+        yield "Ports, energy and leakage of the banks stay as they are."
 
 
 def stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:

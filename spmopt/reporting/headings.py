@@ -14,7 +14,7 @@ from spmopt.core.result import Result, Status, Totals, is_optimal
 from spmopt.core.schedule import Schedule
 from spmopt.hardware.scratchpad import bases_of
 from spmopt.metrics import in_unit, tensor_bytes
-from spmopt.reporting.quantities import percent, si
+from spmopt.reporting.quantities import capacities, capacity, percent, si
 
 
 def heading(instance: Instance, result: Result) -> str:
@@ -78,7 +78,12 @@ def technology_name(machine: Machine) -> str:
 
 def bank_names(machine: Machine) -> tuple[str, ...]:
     """Return size and technology of each bank, in the order of addresses."""
-    return tuple(f"{si(bank.spm_bytes, 'B')} {bank.technology}".strip() for bank in machine.banks)
+    return tuple(
+        f"{size} {bank.technology}".strip()
+        for size, bank in zip(
+            capacities(bank.spm_bytes for bank in machine.banks), machine.banks, strict=True
+        )
+    )
 
 
 def standing(result: Result) -> str:
@@ -175,7 +180,7 @@ def require_schedule(where: str, instance: Instance, result: Result) -> Schedule
 
 def _scratchpad(machine: Machine) -> str:
     """Return its size and technology, or those of each bank."""
-    size = si(machine.spm_bytes, "B")
+    size = capacity(machine.spm_bytes)
     memory = machine.memory
     if machine.banks:
         return f"{size} in banks ({'; '.join((technology_name(machine), *_bases(machine)))})"

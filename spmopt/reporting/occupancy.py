@@ -7,7 +7,7 @@ import numpy as np
 from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
-from spmopt.reporting.quantities import si
+from spmopt.reporting.quantities import capacity, capacity_unit, si
 from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.durations import durations
 
@@ -53,7 +53,10 @@ def occupancy_lines(instance: Instance, schedule: Schedule, width: int) -> tuple
     cycles = durations(view).step
     machine = instance.machine
     bar = sparkline(fullest(occupied, cycles, max(1, width - 2)), machine.spm_bytes)
-    peak, full = si(int(occupied.max(initial=0)), "B"), si(machine.spm_bytes, "B")
+    unit = capacity_unit([machine.spm_bytes])
+    peak, full = (
+        capacity(value, unit) for value in (int(occupied.max(initial=0)), machine.spm_bytes)
+    )
     span = si(int(cycles.sum()) / machine.clock_hz, "s")
     legend = f"bytes on chip over {span}, left to right; a full block is {full}, the peak {peak}"
     return f"|{bar}|", legend

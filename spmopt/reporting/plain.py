@@ -11,10 +11,11 @@ import numpy as np
 
 Json = dict[str, object]
 _ENDS = {
-    **{"B": "_bytes", "s": "_s", "J": "_j", "W": "_w", "Hz": "_hz"},
+    **{"B": "_bytes", "iB": "_bytes", "s": "_s", "J": "_j", "W": "_w", "Hz": "_hz"},
     **{"B/s": "_bytes_per_s", "FLOP/s": "_flop_per_s"},
 }
 """How names of columns end, by unit."""
+_ACRONYMS = {word.lower(): word for word in ("DMA", "DRAM", "SPM", "FLOP", "MACs")}
 _PARTS = tomllib.loads(files(__package__).joinpath("heads.toml").read_text(encoding="utf-8"))
 _PLAIN = (str, int, bool, type(None))
 HEADS: Mapping[str, str] = {name: text for part in _PARTS.values() for name, text in part.items()}
@@ -48,9 +49,14 @@ def column(name: str, unit: str | None = "", title: str = "", **how: object) -> 
     Without a ``title`` it is called by its name, less the unit that the values bear; without
     ``help`` among ``how`` :data:`HEADS` says what it means.
     """
-    title = title or name.removesuffix(_ENDS.get(unit or "", "")).replace("_", " ")
+    title = title or title_of(name.removesuffix(_ENDS.get(unit or "", "")))
     about = {"help": HEADS.get(name, "")} | how
     return {"name": name, "title": title, "numeric": unit is not None, "unit": unit or "", **about}
+
+
+def title_of(name: str) -> str:
+    """Return the name of a field as people read it: ``dram_in`` is ``DRAM in``."""
+    return " ".join(_ACRONYMS.get(word, word) for word in name.split("_"))
 
 
 def table(

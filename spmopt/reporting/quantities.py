@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import floor, log10
 
 from spmopt.core.units import si, size
 
+BINARY = "iB"  # unit of capacities with binary prefixes: KiB, MiB
+_PREFIXES = ("", "Ki", "Mi", "Gi", "Ti")
+
 __all__ = [
+    "BINARY",
+    "capacities",
+    "capacity",
+    "capacity_unit",
     "duration",
     "percent",
     "seconds",
@@ -16,10 +23,46 @@ __all__ = [
     "shown_bandwidth",
     "si",
     "size",
+    "usage",
 ]
 
 _LEAST = 0.0001  # percent
 _LEAST_SHARE = 5e-4
+
+
+def capacity_unit(values: Iterable[float]) -> str:
+    """Return the unit that capacities of one column share: ``B`` (decimal) or :data:`BINARY`.
+
+    It is the one that the user wrote: decimal where each value has at most four decimal digits and
+    is no longer so than in binary, as ``24 MB`` is; else binary.
+    """
+    decimal = all(
+        float(f"{value:.4g}") == value and "i" not in size(int(value)) for value in values
+    )
+    return "B" if decimal else BINARY
+
+
+def capacity(value: float, unit: str = "") -> str:
+    """Write a capacity of memory: ``384 KiB``, ``24 MB``; bytes that move are written by ``si``."""
+    if (unit or capacity_unit([value])) == "B":
+        return si(value, "B")
+    power = 0
+    while power < len(_PREFIXES) - 1 and abs(value) >= 1024 ** (power + 1):
+        power += 1
+    return f"{float(f'{value / 1024**power:.4g}'):g} {_PREFIXES[power]}B"
+
+
+def capacities(values: Iterable[float]) -> list[str]:
+    """Write the capacities of one column, all in one system."""
+    known = list(values)
+    unit = capacity_unit(known)
+    return [capacity(value, unit) for value in known]
+
+
+def usage(used: float, whole: float) -> str:
+    """Write the use of a memory, both in the system of its capacity: ``1.5 MiB of 2 MiB``."""
+    unit = capacity_unit([whole])
+    return f"{capacity(used, unit)} of {capacity(whole, unit)}"
 
 
 def percent(part: float, *, fill: bool = False) -> str:

@@ -25,7 +25,7 @@ from spmopt.reporting.headings import (
     standing,
 )
 from spmopt.reporting.occupancy import occupancy_lines
-from spmopt.reporting.quantities import duration, percent, share, si
+from spmopt.reporting.quantities import duration, percent, share, si, usage
 from spmopt.reporting.tables import LABEL_WIDTH, NamedValues, Part
 from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.any_order import any_order_bound
@@ -384,7 +384,7 @@ def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
     if machine.duplex and result.schedule is not None:
         inward, outward = directions_busy(machine, result.schedule, totals)
         ways = f"{share(inward)} in, {share(outward)} out; "
-    peak = f"{si(totals.peak_spm_bytes, 'B')} of {si(machine.spm_bytes, 'B')}"
+    peak = usage(totals.peak_spm_bytes, machine.spm_bytes)
     shares = (
         ("compute_busy", "compute busy", found.compute_busy, "of the makespan"),
         ("dma_busy", "DMA busy", found.dma_busy, f"{ways}of the makespan"),

@@ -11,6 +11,7 @@ from spmopt.analysis.segments import SegmentFigures
 from spmopt.core.machine import Machine
 from spmopt.core.pieces.segments import BorderCost, Segment
 from spmopt.core.result import Result
+from spmopt.reporting.covers import tile_words
 from spmopt.reporting.quantities import percent, share, si
 from spmopt.reporting.tables import Grid, Part
 
@@ -122,11 +123,6 @@ def _number(segment: Segment) -> str:
     return f"{segment.pieces} x {segment.bands}" if segment.bands > 1 else str(segment.pieces)
 
 
-def _how(segment: Segment) -> str:
-    bands = f" of {segment.bands} bands" if segment.bands > 1 else ""
-    return f"in {segment.pieces} pieces{bands}" if segment.count > 1 else "whole"
-
-
 def _span(each: SegmentFigures) -> str:
     count = each.segment.end - each.segment.begin
     if count == 1:
@@ -138,13 +134,16 @@ def _why(each: SegmentFigures, is_last: bool, scale: _Scale) -> str:
     """Say what keeps a segment from going on: an obstacle, or what it would cost."""
     if is_last:
         return "the list ends"
-    parts = [f"{_how(one)}: {why}" for one, why in each.obstacles]
+    parts = [f"{tile_words(one.pieces, one.bands)}: {why}" for one, why in each.obstacles]
     merged = each.least("merged")
     if merged is not None:
-        parts.append(f"merged with the next, {_how(merged.cover[0])}: {scale.words(merged)}")
+        first = merged.cover[0]
+        tiles = tile_words(first.pieces, first.bands)
+        parts.append(f"merge with the next group, {tiles}: {scale.words(merged)}")
     moved = each.least("earlier", "later")
     if moved is not None:
-        parts.append(f"ended one operation {moved.change}: {scale.words(moved)}")
+        change = "extend" if moved.change == "later" else "shorten"
+        parts.append(f"{change} by one operation: {scale.words(moved)}")
     return "; ".join(parts) or "not estimated in time"
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from spmopt.reporting.comparison import STATUS_STYLES
-from spmopt.reporting.curves.columns import MEASURED, SWEPT, Quantity, Row, fixed, varying
-from spmopt.reporting.quantities import percent, seconds, si, size
+from spmopt.reporting.curves.columns import MEASURED, SWEPT, Quantity, Row, fixed, swept, varying
+from spmopt.reporting.quantities import capacity, percent, seconds, si
 from spmopt.reporting.tables import Grid, Line, Part
 
 _NONE = "-"
 _SIZES = ("spm_bytes", "page_bytes")
 _LABELS = {each.key: each.label for each in SWEPT}
-_UNITS = {each.key: each.unit for each in SWEPT}
 
 
 def sweep_parts(rows: Sequence[Row], extra: Sequence[str], left: str = "") -> Iterator[Part]:
@@ -35,8 +34,9 @@ def sweep_parts(rows: Sequence[Row], extra: Sequence[str], left: str = "") -> It
 
 def _grid(rows: Sequence[Row], extra: Sequence[str]) -> Grid:
     about = varying(rows, extra)
+    units = {each.key: each.unit for each in swept(rows)}
     columns: dict[str, Callable[[Row], str]] = {
-        **{_LABELS.get(key, key): _about(key) for key in about},
+        **{_LABELS.get(key, key): _about(key, units.get(key, "")) for key in about},
         "scheduler": lambda row: str(row["scheduler"]),
         **_measured(rows),
         "status": _standing,
@@ -78,7 +78,7 @@ def _quantity(quantity: Quantity) -> Callable[[Row], str]:
     return cell
 
 
-def _about(key: str) -> Callable[[Row], str]:
+def _about(key: str, unit: str) -> Callable[[Row], str]:
     def cell(row: Row) -> str:
         value = row[key]
         if value is None or value == "":
@@ -86,9 +86,9 @@ def _about(key: str) -> Callable[[Row], str]:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, int) and key in _SIZES:
-            return size(value)
-        if isinstance(value, int) and _UNITS.get(key, "").endswith(("/s", "Hz")):
-            return si(value, _UNITS[key])
+            return capacity(value, unit)
+        if isinstance(value, int) and unit.endswith(("/s", "Hz")):
+            return si(value, unit)
         return str(value)
 
     return cell

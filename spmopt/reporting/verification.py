@@ -11,6 +11,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.pieces.listing import Pieces
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
+from spmopt.reporting.covers import tile_words
 from spmopt.reporting.headings import heading, spoken, standing, transfer_counts
 from spmopt.reporting.quantities import percent, si
 from spmopt.reporting.results import as_number, conflict_record, conflict_rows, named_fields
@@ -54,8 +55,9 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
         few = (
             "" if proof is None or proof.family.name == "all" else f" of pieces={proof.family.name}"
         )
-        said = f"whatever the cover{few}, proved by the prices too"
-        lines.append(f"  covers    {least} at least, {said}")
+        lines.append(
+            f"  covers    {least} at least over all covers{few}, recomputed from the duals"
+        )
     gap, cover_gap = _gap(found), _gap(found, covers=True)
     if cover_gap is not None:
         own = "" if gap is None else f"; for this cover {percent(gap)}"
@@ -151,16 +153,15 @@ def _remarks(instance: Instance, result: Result, found: Audit) -> list[str]:
 
 
 def _cover_lines(instance: Instance, pieces: Pieces) -> list[str]:
-    """Say what was cut into pieces, and that it is what the graph gives."""
+    """Return a line on the fusion plan, and on the operations that it expands to."""
     listed, count = len(pieces.listing.operations), len(pieces.cover)
     most = max(segment.pieces for segment in pieces.cover)
-    bands = max(segment.bands for segment in pieces.cover)
-    up_to = f" of up to {most:,} pieces" if max(most, bands) > 1 else ""
-    up_to += f" of up to {bands:,} bands of rows" if bands > 1 else ""
-    segments = "1 segment" if count == 1 else f"{count:,} segments"
+    stripes = max(segment.bands for segment in pieces.cover)
+    groups = "1 group" if count == 1 else f"{count:,} groups"
+    tiles = f", up to {tile_words(most, stripes)}" if max(most, stripes) > 1 else ""
     return [
-        f"  pieces    {listed:,} operations, in {segments}{up_to}, make the "
-        f"{len(instance.operations):,} of the instance when the graph is lowered anew"
+        f"  pieces    {listed:,} operations, {groups}{tiles}; expands to the file's "
+        f"{len(instance.operations):,} operations"
     ]
 
 

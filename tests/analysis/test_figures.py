@@ -29,6 +29,7 @@ def test_operations_of_a_streamed_step() -> None:
     assert groups.active_time[6] == pytest.approx(20 / 30)
     assert groups.compute_utilization[[0, 1, 6]] == pytest.approx([32 / 80, 4 / 64, 32 / 120])
     assert groups.flop_per_byte[[0, 1]] == pytest.approx([32 / 20, 4 / 16])
+    assert groups.roofline.tolist() == ["memory"] * 6 + ["compute"]
 
 
 def test_layers_join_an_operation_with_its_gradients_by_pass() -> None:
@@ -43,8 +44,8 @@ def test_layers_join_an_operation_with_its_gradients_by_pass() -> None:
     ]
     assert groups.operand_bytes.tolist() == [20, 16, 24, 16, 24, 32]  # g1 once
     assert groups.cycles.tolist() == [20, 16, 24, 16, 24, 50]
-    assert groups.flop_per_byte[5] == 64 / 32
-    assert groups.roofline.tolist() == ["memory"] * 6  # the ridge point is 4
+    assert groups.flop_per_byte[5] == 64 / 40  # bytes that cross the boundary twice count twice
+    assert groups.roofline.tolist() == ["memory"] * 6  # the engine waits in all of them
 
 
 def test_types() -> None:
@@ -61,7 +62,7 @@ def test_tensors() -> None:
     x = {name: values.tolist()[0] for name, values in tensors.items()}
     assert (x["name"], x["kind"], x["size_bytes"]) == ("x", "input", 8)
     assert (x["uses"], x["dram_in_bytes"], x["dram_out_bytes"]) == (3, 24, 0)
-    assert (x["flop"], x["flop_per_byte"]) == (32 + 4 + 32, 68 / 8)
+    assert (x["flop"], x["reuse_frequency"]) == (32 + 4 + 32, 68 / 8)
     assert (x["reusable_bytes"], x["captured_bytes"], x["resident"]) == (16, 0, 0)
 
 
@@ -75,9 +76,8 @@ def test_uses() -> None:
     assert (following[x], uses["size_bytes"][x]) == (("add", Scope.BLOCK.words), 8)
     assert following[w] == ("conv.d0", Scope.FORWARD_BACKWARD.words)
     assert (following[y1], uses["captured_bytes"][y1]) == ((None, None), 0)
-    # 32 operations on 8 and on 4 bytes; the ridge point is 4.
-    assert uses["flop_per_byte"][[x, w, y1]].tolist() == [4, 8, 0.5]
-    assert uses["roofline"][[x, w, y1]].tolist() == ["memory", "compute", "memory"]
+    # 32 operations on 8 and on 4 bytes.
+    assert uses["reuse_frequency"][[x, w, y1]].tolist() == [4, 8, 0.5]
     captured = analysis.by_tensor()["captured_bytes"]
     for tensor, name in enumerate(analysis.instance.tensor_names):
         assert uses["captured_bytes"][uses["name"] == name].sum() == captured[tensor]

@@ -26,7 +26,7 @@ def test_solve_verify_and_analyze(run: Run, tmp_path: Path) -> None:
     ]
     said = run(f"explain {file}").out
     assert all(re.search(rf"^bank {bank}  .*lower", said, re.MULTILINE) for bank in (0, 1))
-    assert "leakage of banks are held at those of the present ones" in said
+    assert "leakage of the banks stay as they are" in said
 
 
 def test_a_comparison_is_of_those_who_know_banks(run: Run) -> None:

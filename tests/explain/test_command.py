@@ -46,7 +46,7 @@ def test_text(run: Run, stored: Path) -> None:
     assert "\nSPM        each extra kB lowers the bound by at most " in ran.out
     assert "\nDRAM       each extra GB/s lowers the bound by at most " in ran.out
     assert "\nSPM price by step:\n" in ran.out
-    assert lines[-1].startswith("With d more bytes of SPM (whole pages of 4.096 kB)")
+    assert lines[-1].startswith("With d extra bytes of SPM (whole pages of 4 KiB)")
 
 
 @pytest.mark.parametrize("width", [80, 60])

@@ -142,7 +142,7 @@ def test_text_and_record_tell_banks_apart() -> None:
     for index, bank in enumerate(stored.instance.machine.banks):
         assert f"bank {index} " in text
         assert (f"bank {index}, port" in text) == bank.has_rates
-    assert "more bytes of a bank" in text
+    assert "extra bytes of a bank" in text
     record: Any = prices_record(worth)
     assert [bank["per_spm_kb"] for bank in record["banks"]] == pytest.approx(
         [float(bank.space.per_byte * 1000) for bank in worth.banks]

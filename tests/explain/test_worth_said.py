@@ -145,7 +145,7 @@ def test_rates_at_the_limit_are_judged_too() -> None:
 def test_figures_of_a_technology_are_said_to_be_held(technology: str) -> None:
     instance = read(technology=technology)
     text = said(instance, of_ports(instance, 0))
-    assert ("leakage of banks are held at those of the present ones" in text) == bool(technology)
+    assert ("leakage of the banks stay as they are" in text) == bool(technology)
 
 
 def test_records_add_up_with_ports() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.reporting.quantities import duration, percent, share, shares_text, si
+from spmopt.reporting.quantities import capacities, duration, percent, share, shares_text, si, usage
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,25 @@ def test_shares_are_by_size_without_those_that_show_as_nothing() -> None:
     amounts = {"load": 1, "store": 3, "none": 0, "prefetch": 9996}
     assert shares_text(amounts, 10_000) == "100 % prefetch"
     assert shares_text({"load": 1, "store": 3, "none": 0}, 4) == "75 % store, 25 % load"
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([24_000_000], ["24 MB"]),
+        ([393_216], ["384 KiB"]),
+        ([1024, 2048], ["1 KiB", "2 KiB"]),
+        # Of a grid of sizes one was once shown as 391 KiB, the next one as 869.1 kB.
+        ([400_384, 869_130], ["391 KiB", "848.8 KiB"]),
+        ([1_000_000, 2_500_000], ["1 MB", "2.5 MB"]),
+        ([2_000_000, 2_097_152], ["1.907 MiB", "2 MiB"]),
+        ([256, 512], ["256 B", "512 B"]),
+    ],
+)
+def test_capacities_of_a_column_share_a_system(values: list[int], texts: list[str]) -> None:
+    assert capacities(values) == texts
+
+
+def test_the_use_of_a_memory_is_in_the_system_of_its_size() -> None:
+    assert usage(1_500_000, 2**21) == "1.431 MiB of 2 MiB"
+    assert usage(1_500_000, 2_000_000) == "1.5 MB of 2 MB"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spmopt.core.pieces.segments import Segment
-from spmopt.reporting.covers import cover_words
+from spmopt.reporting.covers import cover_words, tile_words
 from spmopt.reporting.plots.schedule import plot_lanes
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.record import schedule_record
@@ -111,3 +111,16 @@ def test_words_tell_what_some_segments_are_from_what_all_are() -> None:
         assert cover_words(replace(pieces, cover=cover)) == words
     tokens = replace(pieces, cover=(one,), listing=replace(pieces.listing, along="axis 1 of x"))
     assert cover_words(tokens) == "1 segment, in 4 pieces of axis 1 of x"
+
+
+@pytest.mark.parametrize(
+    ("tiles", "words"),
+    [
+        ((1, 1), "untiled"),
+        ((1, 8), "8 stripes"),
+        ((4, 1), "4 micro-batches"),
+        ((4, 8), "4 micro-batches of 8 stripes"),
+    ],
+)
+def test_fusion_tiles_are_counted(tiles: tuple[int, int], words: str) -> None:
+    assert tile_words(*tiles) == words

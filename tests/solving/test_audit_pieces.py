@@ -289,7 +289,7 @@ def test_it_is_said_what_holds() -> None:
     lines, found = found_of(RESULT)
     text = "\n".join(lines)
     assert "13 operations, in 6 segments of up to 4 pieces, make the 40 of the instance" in text
-    assert "at least, whatever the cover, proved by the prices" in text
+    assert "at least over all covers, recomputed from the duals" in text
     assert "% over all covers; for this cover +" in text
     record: Any = verification_record(INSTANCE, RESULT, found)
     assert record["cover_bound"] == float(RESULT.cover_bound or 0)
@@ -297,7 +297,7 @@ def test_it_is_said_what_holds() -> None:
     assert record["cover"][0] == {"begin": 0, "end": 7, "pieces": 4, "bands": 1}
     fused = replace(certificate(), family=replace(certificate().family, name="fuse"))
     few = "\n".join(found_of(with_pieces(certificate=fused))[0])
-    assert "at least, whatever the cover of pieces=fuse, proved by the prices" in few
+    assert "at least over all covers of pieces=fuse, recomputed from the duals" in few
     whole = replace(RESULT, pieces=None, cover_bound=None)
     assert "cover" not in "".join(found_of(whole)[0])
     assert "cover" not in verification_record(INSTANCE, whole, found_of(whole)[1])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from spmopt.reporting.quantities import si, size
+from spmopt.reporting.quantities import capacity, capacity_unit, si
 
 _BYTES = {"spm_bytes": "SPM", "page_bytes": "pages of"}
 _UNITS = {"dram_bytes_per_s": "B/s", "operations_per_s": "FLOP/s", "clock_hz": "Hz"}
@@ -57,10 +57,20 @@ _FOLLOWING = (
 hold back."""
 
 
+def swept(rows: Sequence[Row]) -> tuple[Quantity, ...]:
+    """Return :data:`SWEPT`; sizes of memories in the system that the rows are written in."""
+    return tuple(
+        replace(each, unit=capacity_unit(number(row, each.key) for row in rows))
+        if each.key in _BYTES and all(_number(row[each.key]) is not None for row in rows)
+        else each
+        for each in SWEPT
+    )
+
+
 def numbered(rows: Sequence[Row], extra: Iterable[str]) -> tuple[Quantity, ...]:
     """Return numbers that rows may range over; other settings swept where all are numbers."""
     settings = (key for key in extra if all(_number(row[key]) is not None for row in rows))
-    return (*SWEPT, *(Quantity(key=key, label=key) for key in settings))
+    return (*swept(rows), *(Quantity(key=key, label=key) for key in settings))
 
 
 def varying(rows: Sequence[Row], extra: Sequence[str]) -> tuple[str, ...]:
@@ -102,7 +112,7 @@ def shown(key: str, value: Value) -> str:
     if value is None or value == "":
         return ""
     if isinstance(value, int) and key in _BYTES:
-        return f"{_BYTES[key]} {size(value)}"
+        return f"{_BYTES[key]} {capacity(value)}"
     if isinstance(value, int) and key in _UNITS:
         return si(value, _UNITS[key])
     if key in _EITHER:

@@ -17,6 +17,7 @@ from spmopt.reporting.curves.columns import (
     fixed,
     number,
     numbered,
+    swept,
     title,
     varying,
 )
@@ -148,12 +149,18 @@ def _rows(curves: Curves) -> Json:
     """Return all rows; columns that are alike in all of them come last."""
     alike = {name: len({row[name] for row in curves.rows}) == 1 for name in curves.names}
     names = sorted(curves.names, key=lambda name: alike[name])
-    units = {each.key: each.unit for each in (*SWEPT, *MEASURED)}
+    units = {each.key: each.unit for each in (*swept(curves.rows), *MEASURED)}
     units |= {"gap": "change", "solve_s": "s", "area_mm2": "", "dma_setup_cycles": ""}
+    titles = {each.key: each.label for each in (*SWEPT, *MEASURED)}
     columns = [
         column(name, units=_OF_OBJECTIVE, of=names.index("objective"))
         if name in ("value", "bound")
-        else column(name, units.get(name), help=HEADS.get(name, f"Setting of the machine: {name}."))
+        else column(
+            name,
+            units.get(name),
+            titles.get(name, ""),
+            help=HEADS.get(name, f"Setting of the machine: {name}."),
+        )
         for name in names
     ]
     rows = [[row[name] for name in names] for row in curves.rows]

@@ -12,14 +12,12 @@ from spmopt.reporting.reasons import reasons
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.reporting.schedule_view.view import headings
 
-SHARED = ("base", "theme", "axis", "chart", "table")
-"""Scripts that any page can use: elements, data, themes, axes, charts, tables."""
-VIEW = (
-    *("sheet", "schedule", "align", "words", "map", "bands", "lanes", "life", "gestures"),
-    *("stage", "overview", "gain", "side", "board", "headline", "details"),
+SHARED = ("base", "theme", "number-axis", "plot", "table")
+"""Scripts that every page uses: elements, data, themes, charts, tables."""
+SCRIPTS = (
+    *(*SHARED, "axis", "schedule", "words", "map", "lanes", "stage", "side", "board"),
+    *("roofline", "headline", "schedule-page"),
 )
-"""Those that draw schedules."""
-SCRIPTS = (*SHARED, *VIEW, "schedule-page")
 _LATER = ("tables", "roofline", "explained")
 """Parts of a record that are read when the pictures are drawn."""
 

@@ -33,8 +33,7 @@ def html(
     subtitle: str,
     body: str,
     scripts: Sequence[str],
-    blocks: Mapping[str, Json | str],
-    spare: str | None = None,
+    blocks: Mapping[str, Json],
 ) -> str:
     """Return a page as one document, without any reference to another.
 
@@ -47,15 +46,16 @@ def html(
     scripts
         Names of scripts, in order: those that others build on come first.
     blocks
-        Values of plain JSON types, or what :func:`packed` made of them, which scripts read by
-        these names.
-    spare
-        Name of a file of parts that scripts bring in later.
+        Values of plain JSON types, by the names by which scripts read them.
+
+    Raises
+    ------
+    InputError
+        A figure among them is not finite.
     """
-    style = "".join(source(f"styles/{name}.css") for name in _STYLES)
+    style = source("vendor/uplot.css") + "".join(source(f"styles/{n}.css") for n in _STYLES)
     joined = "".join(source(f"scripts/{name}.js") for name in scripts)
-    script = f'(() => {{\n"use strict";\n{_HTM}{joined}}})();\n'
-    template = f'<template id="spare">{source(spare)}</template>' if spare else ""
+    script = f'(() => {{\n"use strict";\n{_VENDORED}{joined}}})();\n'
     return _filled(
         source(_SHELL),
         {
@@ -65,7 +65,7 @@ def html(
             "subtitle": escape(visible(subtitle)),
             "style": style,
             "script": script,
-            "body": source(body) + template,
+            "body": source(body),
             "blocks": "\n".join(_block(name, value) for name, value in blocks.items()),
         },
     )
@@ -76,10 +76,11 @@ def source(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-_HTM = (
+_VENDORED = (
     f"const htm = (() => {{\n{source('vendor/htm.js').replace('export default', 'return')}}})();\n"
+    f"{source('vendor/uplot.js')}\n"
 )
-"""Templates of elements, by others (see ``vendor/README.md``): a module as a value."""
+"""Templates of elements and charts, by others (see ``vendor/README.md``)."""
 
 
 def _policy(style: str, script: str) -> str:
@@ -100,24 +101,14 @@ def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def packed(value: Json) -> str:
-    """Compress a value, as a block of a page has it.
-
-    Raises
-    ------
-    InputError
-        A figure in it is not finite, as quotients of what no schedule takes may be.
-    """
+def _block(name: str, value: Json) -> str:
+    """Return a value as compressed JSON, whose letters cannot end the block."""
     try:
         text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError:
-        raise InputError("figures that are too large to be shown; leave their rows out") from None
-    return b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode()
-
-
-def _block(name: str, value: Json | str) -> str:
-    text = value if isinstance(value, str) else packed(value)
-    return f'<script type="application/gzip" id="data-{escape(name)}">{text}</script>'
+        raise InputError("figures are too large to be shown; leave their rows out") from None
+    packed = b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode()
+    return f'<script type="application/gzip" id="data-{escape(name)}">{packed}</script>'
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -13,6 +13,6 @@ def story_page(record: Json) -> str:
         title=str(record["title"]),
         subtitle=str(record["subtitle"]),
         body="story.html",
-        scripts=(*SHARED, "waterfall", "story"),
+        scripts=(*SHARED, "roofline", "story"),
         blocks={"story": record, "look": {"series": COLORS}},
     )

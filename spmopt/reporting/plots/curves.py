@@ -21,6 +21,7 @@ from spmopt.reporting.plots.numbers import (
 )
 from spmopt.reporting.plots.style import (
     MARKERS,
+    MOST_LETTERS,
     TEXT,
     alone,
     canvas,
@@ -99,7 +100,7 @@ def save_curves(curves: Curves, view: Chart, path: Path) -> None:
         ax.set_axis_off()
     shown = "" if count == len(view.panels) else f" (the first {count} of {len(view.panels)})"
     title = legible(f"{curves.subject}: {view.y.label} over {view.x.label}{shown}")
-    heading = f"{title}\n{paragraph(curves.conditions, 400)}"
+    heading = f"{title}\n{paragraph(curves.conditions, MOST_LETTERS)}"
     finish(figure, axes[:count], heading, path)
 
 

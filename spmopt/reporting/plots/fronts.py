@@ -14,6 +14,7 @@ from spmopt.reporting.palette import BOUND, COLORS
 from spmopt.reporting.plots.numbers import label_axis
 from spmopt.reporting.plots.style import (
     LINE,
+    MOST_LETTERS,
     TEXT,
     alone,
     canvas,
@@ -136,7 +137,7 @@ def save_front(
         plot_importances(front, axes[1])
     first, *said = front.lines
     title = legible(f"{front.name}: {front.subject}; {first}")
-    heading = "\n".join((title, *(paragraph(text, 300) for text in said)))
+    heading = "\n".join((title, *(paragraph(text, MOST_LETTERS) for text in said)))
     finish(figure, axes, heading, path)
 
 

@@ -20,7 +20,7 @@ from matplotlib.ticker import (
 
 from spmopt.analysis.steps import Reals
 from spmopt.reporting.plots.style import TEXT, legible
-from spmopt.reporting.quantities import size
+from spmopt.reporting.quantities import BINARY, capacity
 
 _PART = "part"
 _TICKS = 10
@@ -42,8 +42,8 @@ def label_axis(axis: Axis, label: str, unit: str) -> None:
 def _formatter(unit: str) -> Formatter:
     if unit == _PART:
         return FuncFormatter(lambda value, _: f"{100 * value:g} %")
-    if unit == "B":  # the sizes that people choose are often powers of two
-        return FuncFormatter(lambda value, _: size(round(value)))
+    if unit == BINARY:
+        return FuncFormatter(lambda value, _: capacity(value, unit))
     return EngFormatter(unit=unit) if unit else StrMethodFormatter("{x:g}")
 
 

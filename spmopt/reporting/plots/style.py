@@ -31,6 +31,7 @@ LINE = "#222222"
 """Color of limits."""
 TEXT = 9
 """Points."""
+MOST_LETTERS = 2000  # of a remark: names in files of others may be of any length
 _LINE_LETTERS = 120
 _LETTER_INCHES, _ENTRY_INCHES = 0.065, 0.6
 """Of text of that size on average; of a mark beside it and the space around both."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
@@ -10,14 +11,15 @@ from spmopt.analysis import Analysis, Cause
 from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.obstacles import obstacles
 from spmopt.analysis.stalls import moved_bytes
-from spmopt.analysis.steps import ridge_point
 from spmopt.core.schedule import Command
-from spmopt.reporting.analysis import Columns, detail, records, unit_of
+from spmopt.reporting.analysis import Columns, detail, unit_of
 from spmopt.reporting.explanation import stall_rows
 from spmopt.reporting.headings import bank_names, barrier_notes, order_notes, remarks
 from spmopt.reporting.occupancy import KINDS, kind_numbers
 from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain
+from spmopt.reporting.quantities import capacity_unit
+from spmopt.reporting.roofline import roofline_record
 from spmopt.reporting.schedule_view.segments import SegmentSpan
 from spmopt.reporting.schedule_view.view import (
     GB,
@@ -55,6 +57,7 @@ def _table(columns: Columns) -> Json:
     return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
 
 
+_MAIN = ["makespan", "traffic", "energy", "gap", "cover_gap", "status", "compute_busy", "spm_peak"]
 MOST_EXPLAINED = 500
 """Steps whose stalls are explained, the longest; a page is to be small, and soon there."""
 _EXPLAINED = ("stall", "transfer", "tensor", "size", "blocked by", "detail")
@@ -69,15 +72,15 @@ def schedule_record(picture: ScheduleView) -> Json:
     ``price`` (per step and MB) and ``shadow_prices`` are in ``shadow_prices.unit``. Numbers of
     kinds, causes and commands are indices of ``kinds`` and ``causes``, and a
     :class:`spmopt.core.schedule.Command`;
-    ``occupied`` and ``stall_by_cause`` have a row for each kind, for each cause.
+    ``stall_by_cause`` has a row for each cause.
     """
     instance, machine, result = picture.instance, picture.instance.machine, picture.result
     return {
         "title": f"{instance.name}, {result.scheduler}",
         "subtitle": conditions([picture]),
         "clock_hz": machine.clock_hz,
-        "dram_bytes_per_s": float(machine.dram_bytes_per_s),
         "spm_bytes": machine.spm_bytes,
+        "spm_unit": capacity_unit([machine.spm_bytes]),
         "page_bytes": machine.page_bytes,
         "spm_pages": machine.spm_pages,
         "cycles": picture.times.cycles,
@@ -88,7 +91,7 @@ def schedule_record(picture: ScheduleView) -> Json:
             {"name": name, "pages": pages}
             for name, pages in zip(bank_names(machine), machine.bank_pages, strict=False)
         ],
-        "figures": plain(picture.figures),
+        "figures": _figures(picture),
         "remarks": _remarks(picture),
         "kinds": list(KINDS),
         "causes": [cause.words for cause in Cause],
@@ -98,12 +101,17 @@ def schedule_record(picture: ScheduleView) -> Json:
         "tensors": _tensors(picture),
         "residencies": plain(picture.residencies),
         "commands": _commands(picture),
-        "dram": plain(picture.copies),
         "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
-        "roofline": _roofline(picture),
+        "roofline": roofline_record(picture.analysis.by_layer()),
         "explained": _explained(picture),
         "shadow_prices": _prices(picture),
     }
+
+
+def _figures(picture: ScheduleView) -> list[Json]:
+    """Return the figures; pages show those with ``is_main`` at first."""
+    main = (*_MAIN, *(("replay",) if picture.result.objective.replayed else ()))
+    return [{**asdict(each), "is_main": each.key in main} for each in picture.figures]
 
 
 def _remarks(picture: ScheduleView) -> list[str]:
@@ -130,7 +138,6 @@ def _steps(picture: ScheduleView) -> Json:
         "stall_cycles": picture.stall.tolist(),
         "cause": times.cause.tolist(),
         "stall_by_cause": times.stall_by_cause.tolist(),
-        "occupied": picture.occupied.tolist(),
         "price": None if price is None else plain(price),
     }
 
@@ -184,24 +191,6 @@ def _commands(picture: ScheduleView) -> Json:
         "cycles": picture.analysis.steps.stalls.cycles.tolist(),
         "cause": picture.analysis.steps.stalls.cause.tolist(),
         "stall_cycles": times.command_stall.tolist(),
-    }
-
-
-def _roofline(picture: ScheduleView) -> Json:
-    machine, layers = picture.instance.machine, picture.analysis.by_layer()
-    columns = {
-        "name": layers.names,
-        "pass": layers.labels,
-        "operational_intensity": layers.flop_per_byte,
-        "attained": layers.compute_utilization * machine.fastest,
-        "attainable": layers.attainable_flop_per_s,
-        "bound": layers.roofline,
-    }
-    return {
-        "ridge": ridge_point(machine),
-        "peak_ops_per_s": float(machine.fastest),
-        "bytes_per_s": float(machine.dram_bytes_per_s),
-        "points": records(columns),
     }
 
 

@@ -17,7 +17,7 @@ from spmopt.audit import Audit, audit
 from spmopt.core.errors import InputError, ScheduleError, unknown
 from spmopt.core.instance import Instance
 from spmopt.core.result import Result, Totals
-from spmopt.core.table import Ints, Table
+from spmopt.core.table import Ints
 from spmopt.io.files import StoredResult
 from spmopt.metrics import in_unit
 from spmopt.reporting.headings import describe, spoken
@@ -28,37 +28,6 @@ from spmopt.reporting.schedule_view.residencies import Residencies, residencies
 from spmopt.reporting.schedule_view.segments import SegmentSpan, segment_spans
 from spmopt.reporting.schedule_view.times import TIMINGS, Times, replay_times, step_times
 from spmopt.verifier import Replay, ScheduleArrays
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Copies(Table):
-    """All bytes of ``tensor`` are valid in DRAM at the start of steps [begin, end).
-
-    Sorted by (tensor, begin). The end of the schedule counts as a step of its own.
-    """
-
-    tensor: Ints
-    begin: Ints
-    end: Ints
-
-
-def copies(view: ScheduleArrays) -> Copies:
-    """Follow the suffix that is valid in DRAM (``Z`` of rule R5) of a legal schedule."""
-    index, steps = view.suffix.index, view.timeline.steps
-    tensor, since = index.tensor, index.key - index.tensor * index.stride - 1
-    # Of changes for one step the last one holds.
-    other = tensor[1:] != tensor[:-1]
-    holds = np.concatenate((other | (since[1:] != since[:-1]), [True]))[: tensor.size]
-    tensor, since, row = tensor[holds], since[holds], index.row[holds]
-    whole = view.suffix.bytes_after[row] == view.timeline.size_bytes[tensor]
-    # A stretch begins where the copy becomes whole or broken, and ends where the next one begins.
-    other, change = tensor[1:] != tensor[:-1], whole[1:] != whole[:-1]
-    first = np.concatenate(([True], other | change))[: tensor.size]
-    tensor, begin, whole = tensor[first], since[first], whole[first]
-    follows = np.append(tensor[1:] == tensor[:-1], False)[: tensor.size]
-    end = np.where(follows, np.append(begin[1:], 0)[: tensor.size], steps + 1)
-    return Copies(tensor=tensor[whole], begin=begin[whole], end=end[whole])
-
 
 MB, GB = 10**6, 10**9
 SHOWN = 3
@@ -78,8 +47,6 @@ class ScheduleView:
         When everything happens, in cycles.
     residencies
         Rectangles of address and time.
-    copies
-        When a whole copy of a tensor is in DRAM.
     occupied : (kinds, n)
         Bytes on chip by :data:`~spmopt.reporting.occupancy.KINDS`, in every step.
     prices
@@ -97,7 +64,6 @@ class ScheduleView:
     analysis: Analysis
     times: Times
     residencies: Residencies
-    copies: Copies
     occupied: Ints
     prices: ShadowPrices | None
     source: str = ""
@@ -135,7 +101,6 @@ class ScheduleView:
             analysis=analysis,
             times=times,
             residencies=residencies(view, times),
-            copies=copies(view),
             occupied=occupied_bytes(view),
             prices=prices,
             source=source,

@@ -128,6 +128,8 @@ class Front:
         Number of a trial, network, and how much its bound falls for more of each resource.
     bounds_only
         Whether figures of schedules are lower bounds, and there are no schedules.
+    hints
+        What to install to learn more; a page shows them, a picture does not.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Front:
     shares: tuple[Share, ...] = ()
     shadow_prices: tuple[tuple[int, str, ResourcePrices], ...] = ()
     bounds_only: bool = False
+    hints: tuple[str, ...] = ()
 
     @property
     def objectives(self) -> tuple[Axis, ...]:
@@ -181,14 +184,14 @@ def front_record(front: Front) -> Json:
     """Return all that is shown of a search; rows of the table are the trials."""
     return {
         "title": f"{front.name}: {front.subject}",
-        "lines": list(front.lines),
+        "lines": [*front.lines, *front.hints],
         "axes": plain(front.axes),
         "begin": [axis.key for axis in front.pair()],
         "bounds_only": front.bounds_only,
         "top": front.top,
         "members": list(front.members),
         "trials": plain(front.trials),
-        "shares": plain(front.shares),
+        "shares": _shares(front),
         "table": _trials(front),
         "prices": _prices(front),
     }
@@ -229,6 +232,23 @@ def _trials(front: Front) -> Json:
 
 def _field_help(name: str) -> str:
     return f"Setting of the machine that is searched: {name}."
+
+
+def _shares(front: Front) -> Json:
+    """Return the part of the variance of each objective that each setting explains."""
+    columns = [
+        column("objective", None, help="Figure that was minimized."),
+        column("setting", None, help="Setting of the machine that was searched."),
+        column("share", "part", help="Part of the variance of the objective that it explains."),
+        column("basis", None, help="Machines on which that rests."),
+    ]
+    labels = {axis.key: axis.label for axis in front.axes}
+    rows = [
+        (labels.get(each.objective, each.objective), field, part, each.rests)
+        for each in front.shares
+        for field, part in each.parts.items()
+    ]
+    return table("Importance of settings", "importance.csv", columns, rows)
 
 
 def _prices(front: Front) -> Json:

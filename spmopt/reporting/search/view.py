@@ -10,10 +10,12 @@ from spmopt.hardware.settings import shown_setting
 from spmopt.reporting.search import words
 from spmopt.reporting.search.front import TRIAL, Axis, Front, Limit, Share, Trial
 from spmopt.reporting.search.words import (
+    LABELS,
     STATES,
     beyond_lines,
     counts_text,
     header_lines,
+    missing_lines,
     network_text,
     proof_text,
     shown_fields,
@@ -42,6 +44,7 @@ def front_view(findings: Findings) -> Front:
         name=findings.name,
         subject=", ".join(network.label for network in setup.networks),
         lines=(counts_text(findings.counts), *header_lines(setup)),
+        hints=tuple(missing_lines(findings.importances)),
         axes=tuple(_axis(key, setup) for key in keys),
         trials=tuple(
             _trial(trial, findings, keys, known[trial.number]) for trial in findings.trials
@@ -92,14 +95,15 @@ def _keys(setup: Setup, figures: Iterable[Figures]) -> tuple[str, ...]:
 def _axis(key: str, setup: Setup) -> Axis:
     figure = FIGURES.get(key)
     with_unit = figure is not None and bool(figure.unit)
+    label = figure.short if figure is not None and with_unit else LABELS.get(key, key)
     return Axis(
         key=key,
-        label=figure.short if figure is not None and with_unit else key,
+        label=label,
         unit=figure.unit if figure is not None and with_unit else _FIELD_UNITS.get(key, ""),
         is_objective=key in setup.objectives,
         of_schedules=figure is not None and bool(figure.needs),
         limits=tuple(
-            Limit(text=str(limit), value=limit.limit)
+            Limit(text=str(limit).replace(key, label, 1), value=limit.limit)
             for limit in setup.space.constraints
             if limit.figure == key
         ),

@@ -26,6 +26,18 @@ STATES = {
 }
 """How the counts of a study are called."""
 
+LABELS: Mapping[str, str] = {
+    "area_mm2": "area, mm²",
+    "spm_mb": "scratchpad, MB",
+    "gbps": "DRAM bandwidth, GB/s",
+    "tflops": "peak throughput, TFLOP/s",
+    "clock_ghz": "clock, GHz",
+    "pes": "MAC units",
+    "edp_js": "energy x time, Js",
+    "edap_js_mm2": "energy x time x area, Js mm²",
+}
+"""Figures without a decimal prefix, as axes and columns call them."""
+
 
 def shown_fields(values: Mapping[str, Setting], built: Candidate | None) -> dict[str, str]:
     """Write the fields of a machine; where banks hold its channel back, the bandwidth says it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from spmopt.analysis import Analysis
 from spmopt.core.instance import Instance
 from spmopt.metrics import metrics
 from spmopt.reporting.covers import cut_words, segments_words
@@ -12,8 +13,8 @@ from spmopt.reporting.headings import describe, heading
 from spmopt.reporting.plain import Json, column, table
 from spmopt.reporting.quantities import percent, seconds, si
 from spmopt.reporting.results import instance_record, result_record
+from spmopt.reporting.roofline import roofline_record
 from spmopt.reporting.story.decisions import Decision, Key
-from spmopt.reporting.story.roofline import ceilings, measured, roofline_points
 from spmopt.reporting.story.sentences import remarks, sentences
 from spmopt.reporting.tables import Grid, Part
 
@@ -143,7 +144,6 @@ def page_record(instance: Instance, decisions: Sequence[Decision]) -> Json:
             "of": last.bound_of,
         },
         "table": _table(decisions),
-        "ceilings": ceilings(instance.machine),
         "rooflines": _rooflines(decisions),
     }
 
@@ -166,13 +166,14 @@ def _drawn(decision: Decision) -> Json:
 
 
 def _rooflines(decisions: Sequence[Decision]) -> list[Json]:
-    """Return points of each schedule, by the decision that it is of; each schedule once."""
-    found: list[Json] = []
+    """Return the roofline of each schedule, by the first decision that has it."""
+    rooflines: list[Json] = []
     for each in decisions:
         if each.key is Key.START or each.saved_cycles:
-            points = roofline_points(measured(each.instance, each.result))
-            found.append({"name": each.key.words, "points": points})
-    return found
+            assert each.result.schedule is not None
+            layers = Analysis.of(each.instance, each.result.schedule).by_layer()
+            rooflines.append({"name": each.key.words, **roofline_record(layers)})
+    return rooflines
 
 
 def _table(decisions: Sequence[Decision]) -> Json:

@@ -1,4 +1,4 @@
-"""What the decisions come to, in three to six sentences with figures."""
+"""Three to six sentences on the decisions, with figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from spmopt.core.instance import Instance
 from spmopt.reporting.covers import cover_words
-from spmopt.reporting.quantities import percent, share, si
+from spmopt.reporting.quantities import percent, share, si, usage
 from spmopt.reporting.story.decisions import Decision, Key
 
 _LITTLE = 1e-4
@@ -29,21 +29,21 @@ def seconds(decision: Decision, cycles: float) -> str:
 def _whole(decisions: Sequence[Decision]) -> str:
     """Say what the best schedule saves against the start, and what could be saved at most yet."""
     first, last = decisions[0], decisions[-1]
-    head = f"With {Key.START.words} the network takes {seconds(first, first.cycles)}"
+    start = f"{seconds(first, first.cycles)} ({Key.START.words})"
     saved = first.cycles - last.cycles
     if saved <= _LITTLE * first.cycles:
-        text = f"{head}, and no decision makes it faster"
+        text = f"Time stays at {start}: no decision makes it faster"
     else:
         times = f", {first.cycles / last.cycles:.3g} times as fast" if last.cycles else ""
         less = f"{share(saved / first.cycles)} less{times}"
-        text = f"{head}, with the best decisions {seconds(last, last.cycles)}: {less}"
+        text = f"Time falls from {start} to {seconds(last, last.cycles)}: {less}"
     if last.bound is None:
         return f"{text}."
     if last.gap == 0:
-        return f"{text}; that is the optimum over {last.bound_of}."
-    least = f"{last.bound_of} take {seconds(last, float(last.bound))} at least"
+        return f"{text}. This is the optimum over {last.bound_of}."
+    least = f"Lower bound over {last.bound_of}: {seconds(last, float(last.bound))}, certified"
     left = percent(float(1 - last.bound / last.cycles)).removeprefix("+") if last.cycles else "0 %"
-    return f"{text}; {least}, which is certified, so {left} more could be saved at most."
+    return f"{text}. {least}; at most {left} more can be saved."
 
 
 def _most(decisions: Sequence[Decision]) -> str:
@@ -52,13 +52,13 @@ def _most(decisions: Sequence[Decision]) -> str:
     best = max(decisions[1:], key=lambda each: each.saved_cycles, default=None)
     if best is None or saved <= _LITTLE * decisions[0].cycles:
         return ""
-    head = f"Most is saved by {_named(best)}: {seconds(best, best.saved_cycles)}"
+    head = f"Largest saving: {_named(best)}, {seconds(best, best.saved_cycles)}"
     part = share(best.saved_cycles / saved)
     place = decisions.index(best)
     before, after = decisions[place - 1].totals, best.totals
     less = before.traffic_bytes - after.traffic_bytes
-    moved = f"{si(abs(less), 'B')} {'less' if less >= 0 else 'more'} cross the DRAM boundary"
-    return f"{head}, {part} of what all save; {moved}{_how(best)}."
+    moved = f"{si(abs(less), 'B')} {'less' if less >= 0 else 'more'} DRAM traffic"
+    return f"{head} ({part} of all savings), {moved}{_how(best)}."
 
 
 def _named(decision: Decision) -> str:
@@ -72,12 +72,11 @@ def _how(decision: Decision) -> str:
     """Say by what it is saved."""
     pieces = decision.result.pieces
     if decision.key is Key.PIECES and pieces is not None:
-        why = "for what an operation makes of a piece the next one reads on chip"
-        return f", {why} ({cover_words(pieces)})"
+        return f"; results stay on chip from operation to operation ({cover_words(pieces)})"
     whole = [each for each in decision.result.beside if each.totals is not None]
     if decision.key is Key.ORDER and pieces is not None and whole and whole[0].totals:
         took = seconds(decision, whole[0].totals.makespan_cycles)
-        return f"; with all operations whole that order takes {took}"
+        return f"; with untiled operations that order takes {took}"
     return ""
 
 
@@ -89,21 +88,21 @@ def _rule(decisions: Sequence[Decision]) -> str:
         return ""
     both = rule.saved_cycles + exact.saved_cycles
     name = rule.result.scheduler
-    head = f"Of what residency alone can save, {seconds(rule, both)}, the rule {name} gets "
+    head = f"Residency can save {seconds(rule, both)}: {name} saves "
     left = exact.saved_cycles / rule.cycles if rule.cycles else 0.0
-    tail = f"optimal residency takes {percent(left).removeprefix('+')} less than it"
+    tail = f"optimal residency takes {percent(left).removeprefix('+')} less time than {name}"
     if exact.why:
         tail = f"optimal residency: {exact.why}"
     elif left <= _LITTLE:
         tail = "optimal residency is hardly faster"
-    return f"{head}{share(rule.saved_cycles / both)}; {tail}."
+    return f"{head}{share(rule.saved_cycles / both)} of it; {tail}."
 
 
 def _rest(decisions: Sequence[Decision]) -> str:
     """Say which decisions save nothing, and why."""
     idle = [each for each in decisions[1:] if not each.saved_cycles and each.why]
     said = [f"{_named(each)}: {each.why}" for each in idle if each.key is not Key.RESIDENCY]
-    return f"Nothing is saved by {'; by '.join(said)}." if said else ""
+    return f"No saving: {'; '.join(said)}." if said else ""
 
 
 def _waiting(decisions: Sequence[Decision]) -> str:
@@ -113,10 +112,10 @@ def _waiting(decisions: Sequence[Decision]) -> str:
         return ""
     computes = last.totals.compute_cycles
     part = computes / last.cycles
-    head = f"Computing alone takes {seconds(last, computes)}, which none of these saves"
+    head = f"Compute takes {seconds(last, computes)}"
     begins, ends = (seconds(each, each.waiting_cycles) for each in (first, last))
-    tail = f"the engine waits for {ends}, where it waited for {begins}"
-    near = ": hardly anything but computing is left" if part >= _COMPUTES else ""
+    tail = f"stalls fall from {begins} to {ends}"
+    near = ", hardly anything is left to save" if part >= _COMPUTES else ""
     return f"{head} ({share(part)} of the best time); {tail}{near}."
 
 
@@ -125,11 +124,11 @@ def _traffic(decisions: Sequence[Decision]) -> str:
     first, last = decisions[0].totals, decisions[-1].totals
     if not first.traffic_bytes:
         return ""
-    size = decisions[-1].instance.machine.spm_bytes
+    used = usage(last.peak_spm_bytes, decisions[-1].instance.machine.spm_bytes)
     change = last.traffic_bytes / first.traffic_bytes - 1
     moved = f"{si(first.traffic_bytes, 'B')} to {si(last.traffic_bytes, 'B')}"
-    peak = f"at most {si(last.peak_spm_bytes, 'B')} of the {si(size, 'B')} on chip are in use"
-    return f"Traffic changes from {moved} ({percent(change)}); {peak}."
+    peak = f"the scratchpad holds at most {used}"
+    return f"DRAM traffic goes from {moved} ({percent(change)}); {peak}."
 
 
 def remarks(instance: Instance, decisions: Sequence[Decision]) -> list[str]:
@@ -139,6 +138,5 @@ def remarks(instance: Instance, decisions: Sequence[Decision]) -> list[str]:
     if not backward:
         return []
     return [
-        "Recomputation is none of the decisions: each activation of the training step is computed "
-        "once, and kept or loaded again."
+        "Not searched: recomputation. Each activation of the training iteration is computed once."
     ]

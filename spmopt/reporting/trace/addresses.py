@@ -16,7 +16,7 @@ import numpy as np
 from spmopt.core.table import Ints
 from spmopt.reporting.headings import bank_names
 from spmopt.reporting.occupancy import KINDS, SCRATCH, kind_numbers
-from spmopt.reporting.quantities import si
+from spmopt.reporting.quantities import capacity, si
 from spmopt.reporting.schedule_view.residencies import Residencies
 from spmopt.reporting.trace.events import BANKS, Event, Group
 from spmopt.reporting.trace.reasons import reasons
@@ -27,7 +27,7 @@ ON_CHIP = "bytes on chip"
 def address_events(group: Group) -> Iterator[Event]:
     """Yield a process for the scratchpad, or for each of its banks, each lane in order of time."""
     machine, low = group.picture.instance.machine, 0
-    names = bank_names(machine) or (si(machine.spm_bytes, "B"),)
+    names = bank_names(machine) or (capacity(machine.spm_bytes),)
     for bank, (name, pages) in enumerate(zip(names, machine.bank_pages, strict=True)):
         place = f"bank {bank}, {name}" if machine.banks else f"scratchpad, {name}"
         title = f"{group.title}: {place}, by addresses"

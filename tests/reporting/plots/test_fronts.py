@@ -10,8 +10,9 @@ from matplotlib.collections import PathCollection
 from matplotlib.text import Annotation
 
 from spmopt.core.errors import InputError
+from spmopt.reporting.plots import fronts
 from spmopt.reporting.plots.fronts import plot_front, plot_importances, save_front
-from spmopt.reporting.search.front import Limit
+from spmopt.reporting.search.front import Limit, front_record
 from tests.reporting.search.fronts import AREA, NUMBER, TIME, front
 
 
@@ -88,3 +89,23 @@ def test_a_file_is_the_same_again(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     save_front(replace(front(), shares=()), tmp_path / "c.png", "trial", "time")
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_hints_on_packages_stand_on_the_page_and_on_no_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headings: list[str] = []
+    monkeypatch.setattr(fronts, "finish", lambda *some: headings.append(some[2]))
+    hinted = replace(front(), hints=("The importance needs x; pip install 'spmopt[results]'",))
+    save_front(hinted, tmp_path / "front.png")
+    assert "pip install" not in headings[0]
+    assert "pip install" in str(front_record(hinted)["lines"])
+
+
+def test_long_conditions_are_not_clipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    headings: list[str] = []
+    monkeypatch.setattr(fronts, "finish", lambda *some: headings.append(some[2]))
+    text = " ".join(f"network-{number}" for number in range(60))
+    save_front(replace(front(), lines=("6 trials", text)), tmp_path / "front.png")
+    assert "…" not in headings[0]
+    assert "network-59" in headings[0]

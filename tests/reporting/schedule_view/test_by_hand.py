@@ -1,4 +1,4 @@
-"""Times, rectangles and copies of schedules that were worked out by hand."""
+"""Times and rectangles of schedules that were worked out by hand."""
 
 from __future__ import annotations
 
@@ -79,8 +79,6 @@ def test_rectangles_say_what_came_and_went() -> None:
     found = record["residencies"]
     assert rows(found, "tensor page pages begin end came left next") == RECTANGLES
     assert rows(found, "start stop") == [(0, 17), (0, 9), (9, 17), (17, 44), (24, 44)]
-    assert [sum(kinds) for kinds in zip(*record["steps"]["occupied"], strict=True)] == [8, 8, 8, 16]
-    assert rows(record["dram"], "tensor begin end") == [(0, 2, 5), (1, 0, 5), (2, 4, 5)]
 
 
 def test_in_the_replay_a_page_is_free_after_its_last_use() -> None:

@@ -116,21 +116,3 @@ def test_how_they_came_and_why_they_left() -> None:
             seen.add((int(found.came[row]), int(found.left[row])))
     assert {came for came, _ in seen} == {Came.LOADED, Came.WRITTEN, Came.SCRATCH}
     assert {left for _, left in seen} == {*Left} - {Left.MOVED}
-
-
-def test_copies_in_dram_step_by_step() -> None:
-    for picture in pictures(("steps",)):
-        view, table = picture.view, picture.copies
-        steps, size = view.timeline.steps, view.timeline.size_bytes
-        whole = np.zeros((size.size, steps + 1), bool)
-        for row in range(len(table)):
-            span = slice(int(table.begin[row]), int(table.end[row]))
-            assert not whole[table.tensor[row], span].any()
-            whole[table.tensor[row], span] = True
-        for tensor in range(size.size):
-            of = np.full(steps + 1, tensor)
-            valid = view.suffix.valid(of, np.arange(steps + 1))
-            np.testing.assert_array_equal(whole[tensor], valid == size[tensor])
-        follows = (table.tensor[1:] == table.tensor[:-1]) & (table.begin[1:] == table.end[:-1])
-        assert not follows.any()
-        assert whole[:, -1][view.timeline.keep].all()

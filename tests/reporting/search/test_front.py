@@ -7,6 +7,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.reporting.search.front import front_record
+from spmopt.reporting.search.words import LABELS
 from tests.reporting.search.fronts import AREA, NUMBER, TIME, front
 
 
@@ -48,3 +49,10 @@ def test_the_record_has_every_trial() -> None:
     assert trials[1]["machine"] == {"spm": "4 MB", "technology": "<script>"}
     assert record["begin"] == ["time_s", "area_mm2"]
     assert record["members"] == [0, 1]
+
+
+def test_figures_have_labels_not_field_names() -> None:
+    assert {"gbps", "area_mm2", "spm_mb", "tflops"} <= {*LABELS}
+    for key, label in LABELS.items():
+        assert key != label
+        assert "_" not in label

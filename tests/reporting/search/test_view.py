@@ -50,7 +50,9 @@ def test_figures_are_those_of_the_record(tmp_path: Path) -> None:
             assert own["least"][name] <= own["figures"][name]
         assert set(own["machine"]) == {key for key, x in each["machine"].items() if x is not None}
         assert bool(each["within_gap"]) == any("within the gap" in text for text in own["said"])
-    shares = {share["objective"]: share["parts"] for share in view["shares"]}
+    shares: dict[str, dict[str, float]] = {}
+    for objective, setting, part, _ in view["shares"]["rows"]:
+        shares.setdefault(objective, {})[setting] = part
     assert shares == {key: parts for key, parts in record["importances"].items() if parts}
 
 

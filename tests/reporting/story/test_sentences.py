@@ -23,11 +23,11 @@ def test_figures_are_those_of_the_decisions() -> None:
     first, last = decisions[0], decisions[-1]
     most = max(decisions[1:], key=lambda each: each.saved_cycles)
     text = " ".join(sentences(decisions))
-    assert f"takes {si(first.seconds(first.cycles), 's')}, " in text
-    assert f"decisions {si(last.seconds(last.cycles), 's')}: " in text
-    assert f": {si(most.seconds(most.saved_cycles), 's')}, " in text
+    assert f"falls from {si(first.seconds(first.cycles), 's')} (" in text
+    assert f") to {si(last.seconds(last.cycles), 's')}: " in text
+    assert f", {si(most.seconds(most.saved_cycles), 's')} (" in text
     computes = last.totals.compute_cycles
-    assert f"Computing alone takes {si(last.seconds(computes), 's')}, " in text
+    assert f"Compute takes {si(last.seconds(computes), 's')} (" in text
     assert f"to {si(last.totals.traffic_bytes, 'B')} (" in text
 
 
@@ -42,10 +42,10 @@ def test_nothing_saved_is_said_with_its_reason() -> None:
     assert "no decision makes it faster" in text
     for key in (Key.POLICY, Key.PIECES, Key.ORDER):
         assert f"because of {key}" in text
-    assert "Most is saved" not in text
+    assert "Largest saving" not in text
 
 
-@pytest.mark.parametrize(("left", "said"), [(0, "that is the optimum over"), (1, "at most")])
+@pytest.mark.parametrize(("left", "said"), [(0, "This is the optimum over"), (1, "at most")])
 def test_how_near_the_optimum_it_is(left: int, said: str) -> None:
     *before, last = told().decisions
     bound = replace(last.result, bound=last.result.value, cover_bound=last.result.value)

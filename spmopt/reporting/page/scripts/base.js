@@ -1,25 +1,21 @@
 // Elements of the page, its data, and numbers as people read them.
 
 /**
- * An element; attributes that are functions become listeners, children that are strings become text.
- * Names of tensors come from files of others: nothing here is ever parsed as HTML.
- * @param {string} tag
- * @param {Object<string, string|number|boolean|Function|null>|null} attributes
- * @param {...any} children nodes, strings, and arrays of these; null and false are left out
- * @returns {any} the element
+ * Makes an element. Attributes that are functions become listeners, children that are strings text:
+ * names of tensors come from files of others, and nothing here is ever parsed as HTML.
  */
 function element(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** The same for SVG, as `element`. */
+/** Makes an element of SVG in the same way. */
 function drawn(tag, attributes = {}, ...children) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-/** Elements from a template, by `element`: dom`<p class="key">${text}</p>`. */
+/** Makes elements from a template: dom`<p class="key">${text}</p>`. */
 const dom = htm.bind(function (...parts) {
-  this[0] = 3; // what is the same each time is made anew, too: an element has one place
+  this[0] = 3; // no caching: an element has one place
   return element(...parts);
 });
 
@@ -34,7 +30,7 @@ function filled(made, attributes, children = []) {
   return made;
 }
 
-/** Text in which control characters and line ends are seen: \n, \x1b. @param {string} text */
+/** Escapes control characters and line ends: \n, \x1b. */
 function visible(text) {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (letter) => {
     const code = letter.codePointAt(0).toString(16);
@@ -43,66 +39,69 @@ function visible(text) {
   });
 }
 
-/** @param {string} text @param {() => void} act @param {Object<string, any>} [attributes] */
 function button(text, act, attributes = {}) {
   return element("button", { type: "button", click: act, ...attributes }, text);
 }
 
-/** A button that looks like a link. @param {string} text @param {() => void} act */
+/** Makes a button that looks like a link. */
 function link(text, act) {
   return button(text, act, { class: "link" });
 }
 
-/** A box to tick, with its label. @param {(checked: boolean) => void} act */
 function checkbox(label, checked, act, id = null) {
   const box = element("input", { type: "checkbox", id, checked, change: () => act(box.checked) });
   return dom`<label class="check">${box}${label}</label>`;
 }
 
-/** @param {string} id @returns {any} the element */
-function byId(id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no element ${id}`);
-  return found;
+/** Makes a choice of some names, as buttons of which one is pressed. */
+function choiceOf(label, names, chosen, choose) {
+  const id = `choice-${label.replaceAll(" ", "-")}`;
+  const radios = names.map((name) => {
+    const radio = dom`<input type="radio" name=${id} value=${name} checked=${name === chosen}
+      change=${() => choose(name)} />`;
+    return dom`<label>${radio}<span>${name}</span></label>`;
+  });
+  return dom`<fieldset class="choice"><legend>${label}</legend>${radios}</fieldset>`;
 }
 
-/** Puts content in the place of what an element has. @param {string} id */
+function byId(id) {
+  return document.getElementById(id);
+}
+
 function fill(id, ...content) {
   byId(id).replaceChildren(...content.flat());
 }
 
-/** Text in which a number and its unit stay on one line. @param {string} text */
+/** Keeps a number and its unit on one line. */
 function unbroken(text) {
   return text.replace(/(\d) (?=(?:%|[pnµmkMGTP]?(?:s|B|J|W|FLOP)(?![A-Za-z])))/gu, "$1\u00a0");
 }
 
-/** Paragraphs of a list. @param {string[]} lines */
 function items(lines) {
   return lines.map((line) => dom`<li>${line}</li>`);
 }
 
-/** Tells a screen reader what has changed. @param {string} text */
+/** Tells a screen reader what has changed. */
 function announce(text) {
   byId("said").textContent = visible(text);
 }
 
-/**
- * The value of a block of data, compressed JSON in base64; null if the page has none of that name.
- * @param {string} name
- * @returns {Promise<any>}
- */
+/** Reads a block of data, compressed JSON in base64; null if the page has none of that name. */
 async function block(name) {
-  const holder = document.getElementById(`data-${name}`);
+  const holder = byId(`data-${name}`);
   if (!holder) return null;
-  const bytes = Uint8Array.from(atob(holder.textContent || ""), (letter) => letter.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(holder.textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
 
-/**
- * Up to `digits` digits and a decimal prefix: 78.84 ms.
- * @param {number} value @param {string} unit @param {number} [digits]
- */
+/** Turns columns into rows. */
+function rowsOf(columns) {
+  const entries = Object.entries(columns);
+  return entries[0][1].map((_, at) => Object.fromEntries(entries.map(([name, values]) => [name, values[at]])));
+}
+
+/** Writes up to `digits` digits and a decimal prefix: 78.84 ms. */
 function si(value, unit, digits = 4) {
   if (value === 0 || !Number.isFinite(value)) return `${value} ${unit}`.trim();
   const rounded = Number(value.toPrecision(digits));
@@ -111,27 +110,19 @@ function si(value, unit, digits = 4) {
   return `${scaled} ${["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"][power / 3 + 4]}${unit}`.trim();
 }
 
-/** Bytes as they were most likely written: 24 MB, but 8 MiB where that is shorter. */
-function sized(bytes) {
-  const decimal = si(bytes, "B");
-  const isExact = Number(bytes.toPrecision(4)) === bytes;
-  const most = isExact ? decimal.split(" ")[0].length : decimal.length;
-  for (const [place, prefix] of ["Ti", "Gi", "Mi", "Ki"].entries()) {
-    const scaled = bytes / 2 ** (40 - 10 * place);
-    const digits = String(Number(scaled.toPrecision(4)));
-    const isRound = scaled >= 1 && scaled < 1024 && Number(digits) === scaled;
-    if (isRound && digits.length < most)
-      return `${digits} ${prefix}B`;
-  }
-  return decimal;
+/** Writes a capacity of memory: 384 KiB, or in the unit `B` 393.2 kB. */
+function capacity(bytes, unit = "iB", digits = 4) {
+  if (unit === "B") return si(bytes, "B", digits);
+  const power = bytes < 1024 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
+  return `${Number((bytes / 1024 ** power).toPrecision(digits))} ${["", "Ki", "Mi", "Gi", "Ti"][power]}B`;
 }
 
-/** A part of a whole: 90.5 %. @param {number} part */
+/** Writes a part of a whole: 90.5 %. */
 function share(part) {
   return `${Number((100 * part).toFixed(1))} %`;
 }
 
-/** A relative difference: +13.4 %. @param {number} part */
+/** Writes a relative difference: +13.4 %. */
 function percent(part) {
   if (part === 0) return "0 %";
   const value = 100 * part;
@@ -140,25 +131,24 @@ function percent(part) {
   return `${value > 0 ? "+" : ""}${digits} %`;
 }
 
-/** A value with its unit; relative distances have the unit `part`. */
+/** Writes a value with its unit; `part`: a relative distance, `iB`: bytes of a memory. */
 function valueText(value, unit) {
   if (value === null || value === undefined) return "–";
   if (unit === "part") return percent(value);
-  if (unit === "B") return sized(value);
+  if (unit === "iB") return capacity(value);
   return unit ? si(value, unit) : String(Number(value.toPrecision(6)));
 }
 
-/** A whole number, in groups of three digits. @param {number} value */
 function count(value) {
   return Math.round(value).toLocaleString("en-US");
 }
 
-/** `1 step`, `2 steps`. @param {number} number @param {string} noun */
+/** Writes `1 step`, `2 steps`. */
 function counted(number, noun) {
   return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** At most `most` letters of a name, its beginning and its end. @param {string} name */
+/** Shortens a name to `most` letters of its beginning and its end. */
 function shortened(name, most = 80) {
   const letters = Array.from(visible(name));
   if (letters.length <= most) return letters.join("");
@@ -166,7 +156,7 @@ function shortened(name, most = 80) {
   return `${letters.slice(0, most - tail - 1).join("")}…${letters.slice(letters.length - tail).join("")}`;
 }
 
-/** Waits until nothing more has happened for a while. @param {() => void} action */
+/** Waits until nothing more has happened for a while. */
 function debounced(action, milliseconds) {
   let timer = 0;
   return () => {
@@ -175,7 +165,6 @@ function debounced(action, milliseconds) {
   };
 }
 
-/** Says on the page that it could not be drawn. @param {Error} error */
 function showError(error) {
   byId("trouble").hidden = false;
   byId("trouble").textContent =

@@ -1,33 +1,31 @@
 // The front of a search among all trials, by any two figures.
 
-/** By how many pixels members of the front are found before others, and how many are numbered. */
-const MEMBER_LEAD = 5;
-const NAMED = 20;
-const FAR = 10; // how many times the ends of an axis are apart that is logarithmic unless asked
+const MEMBER_LEAD = 5; // pixels by which members of the front are found before others
+const NAMED = 20; // members that have their number beside them, at most
 
-/** Kinds of marks, in the order in which they are drawn: style, series of the color, path, words. */
+/** Marks by kind of trial, in the order of drawing: path, rank of the color, how, words. */
 const TRIAL_MARKS = {
-  excluded: ["excluded", 1, crossPath, "excluded by proof: any schedule is here at best"],
-  broken: ["hollow faint", 0, dotPath, "solved, breaks a constraint"],
-  solved: ["marks faint", 0, dotPath, "solved"],
-  front: ["marks", 1, (x, y) => markPath(0, x, y, 6), ""],
+  excluded: [crossPath, null, "stroke", "excluded by proof: any schedule is here at best"],
+  broken: [dotPath, 0, "stroke", "solved, breaks a constraint"],
+  solved: [dotPath, 0, "fill", "solved"],
+  front: [(x, y) => markPath(0, x, y, 6), 1, "fill", ""],
 };
 
-/** Names and texts, in a line. */
 function listed(texts) {
-  const entries = Object.entries(texts).map(([key, text]) => `${key} ${text}`);
-  return entries.join(", ");
+  return Object.entries(texts)
+    .map(([key, text]) => `${key} ${text}`)
+    .join(", ");
 }
 
 class Front {
   /** @param {any} record of `front_record` @param {string[]} colors @param {(trial: any) => void} pick */
   constructor(record, colors, pick) {
-    Object.assign(this, { record, colors, pick, isLog: {}, chosen: -1 });
+    Object.assign(this, { record, colors, pick, chosen: -1 });
     [this.x, this.y] = record.begin.map((key) => record.axes.find((axis) => axis.key === key));
     this.members = record.members.map((number) => record.trials.find((t) => t.number === number));
   }
 
-  /** Where a trial is: by its figures, else by what any schedule takes at least; or null. */
+  /** The place of a trial: its figures, else what any schedule takes at least; or null. */
   place(trial) {
     const at = ({ key }) => trial.figures[key] ?? trial.least[key];
     const [x, y] = [at(this.x), at(this.y)];
@@ -41,26 +39,37 @@ class Front {
     return trial.is_feasible ? "solved" : "broken";
   }
 
-  /** Settings of a trial's machine beside what was chosen. */
+  look(kind) {
+    const [, rank, how] = TRIAL_MARKS[kind];
+    const color = rank === null ? theme.muted : this.colors[rank];
+    return { [how]: color, opacity: kind === "solved" || kind === "broken" ? 0.6 : 1 };
+  }
+
+  /** Settings of a trial's machine that were not chosen. */
   rest({ machine, fields }) {
     return Object.fromEntries(Object.entries(machine || {}).filter(([key]) => !(key in fields)));
   }
 
-  /** What a trial is, in lines. */
   words(trial) {
     return [
-      `trial ${trial.number}: ${this.members.includes(trial) ? `${this.named()}, ` : ""}${trial.state}`,
+      `trial ${trial.number}: ${this.members.includes(trial) ? `${this.title()}, ` : ""}${trial.state}`,
       listed(trial.fields),
-      listed(trial.texts),
+      listed(this.labelled(trial.texts)),
       ...(trial.gap === null ? [] : [`gap of its schedule ${percent(trial.gap)}`]),
       ...trial.networks,
-      ...trial.said.map((text) => shortened(text, 300)),
+      ...trial.said,
       listed(this.rest(trial)),
     ].filter(Boolean);
   }
 
-  /** How members are called. */
-  named() {
+  /** Figures by the labels of their axes. */
+  labelled(texts) {
+    const label = (key) => this.record.axes.find((axis) => axis.key === key)?.label ?? key;
+    return Object.fromEntries(Object.entries(texts).map(([key, text]) => [label(key), text]));
+  }
+
+  /** The name of the members. */
+  title() {
     const { top, bounds_only: bounds } = this.record;
     return `${top === null ? "on the front" : `of the best ${top}`}${bounds ? " of lower bounds" : ""}`;
   }
@@ -75,15 +84,16 @@ class Front {
       .map((trial) => ({ trial, at: this.place(trial), kind: this.kind(trial) }))
       .filter(({ kind }) => kind);
     this.shown = known.filter(({ at }) => at);
+    const members = this.shown.filter(({ kind }) => kind === "front").sort((a, b) => a.at[0] - b.at[0]);
     const axis = (side, of) => {
-      const own = this.shown.flatMap(({ trial, at, kind }) =>
+      const values = this.shown.flatMap(({ trial, at, kind }) =>
         kind === "front" ? [at[side], trial.least[of.key] ?? at[side]] : [at[side]],
       );
-      const isLog = this.isLogarithmic(of, own);
-      return new NumberAxis({ ...of, label: this.label(of) }, own, { isLog, isRound: true });
+      return new NumberAxis({ ...of, label: this.label(of) }, values, { isLog: this.isLogarithmic(of, values) });
     };
     const trials = counted(this.shown.length, "trial");
-    this.chart = new Chart({
+    const [across, up] = [0, 1].map((side) => members.map(({ at }) => at[side]));
+    this.plot = new Plot({
       label: `${this.label(y)} over ${this.label(x)} of ${trials}; the table of trials has the same figures`,
       height: 440,
       x: axis(0, x),
@@ -95,43 +105,19 @@ class Front {
         lead: kind === "front" ? MEMBER_LEAD : 0,
         act: () => this.pick(trial),
       })),
-      paint: (chart) => this.paint(chart),
+      lines: this.isPlane() ? [{ x: across, y: up, look: { stroke: this.colors[1] }, isStepped: true }] : [],
+      paint: (plot) => this.paint(plot),
     });
-    fill("front", dom`<p class="key">${this.label(y)}</p>`, this.chart.root);
-    this.chart.fit();
+    fill("front", dom`<p class="key">${this.label(y)}</p>`, this.plot.root);
+    this.plot.fit();
     this.drawMissing(known.length - this.shown.length, record.trials.length - known.length);
     this.drawMarks();
   }
 
-  /** Whether an axis is: as chosen, else where its values are far apart. */
+  /** Whether the values of an axis are far apart. */
   isLogarithmic({ key }, values) {
     const [low, high] = [Math.min(...values), Math.max(...values)];
-    return this.isLog[key] ?? (key !== "trial" && low > 0 && high > FAR * low);
-  }
-
-  paint(chart) {
-    const at = (kind) => this.shown.filter((each) => each.kind === kind);
-    const front = this.colors[1];
-    const members = at("front").map((each) => ({ ...each, pixel: chart.place(...each.at) }));
-    const marks = Object.entries(TRIAL_MARKS).map(([kind, [name, series, draw]]) => {
-      const d = at(kind).map((each) => draw(...chart.place(...each.at)));
-      return path(name, d.join(""), this.colors[series]);
-    });
-    const [chosen] = this.shown.filter(({ trial }) => trial.number === this.chosen);
-    const [cx, cy] = chosen ? chart.place(...chosen.at) : [];
-    return [
-      ...this.limits(chart),
-      ...marks.slice(0, -1),
-      ...(this.isPlane() ? [path("series", this.steps(members), front)] : []),
-      ...members.flatMap((each) => this.gap(chart, each, front)),
-      ...marks.slice(-1),
-      ...placedLabels(
-        chart,
-        members.slice(0, NAMED).map(({ trial, pixel }) => [`${trial.number}`, pixel]),
-        members.map(({ pixel }) => pixel),
-      ),
-      ...(chosen ? [drawn("circle", { class: "chosen", r: 10, cx, cy })] : []),
-    ];
+    return key !== "trial" && low > 0 && high > LOG_SPAN * low;
   }
 
   /** Whether both axes are all objectives, so that the front is a line of steps. */
@@ -141,65 +127,58 @@ class Front {
     return this.record.top === null && objectives.length === 2 && this.x !== this.y && isBoth;
   }
 
-  steps(members) {
-    const points = members.map(({ pixel }) => pixel).sort((a, b) => a[0] - b[0]);
-    const corners = points.map(([x, y], at) => `${at ? "H" : "M"}${x} ${at ? "V" : ""}${y}`);
-    return corners.join("");
+  paint(plot) {
+    const members = this.shown.filter(({ kind }) => kind === "front");
+    this.paintLimits(plot);
+    for (const { trial, at } of members) this.paintGap(plot, trial, at);
+    for (const [kind, [draw]] of Object.entries(TRIAL_MARKS))
+      for (const { at } of this.shown.filter((each) => each.kind === kind))
+        plot.path(draw(...plot.place(...at)), this.look(kind));
+    plot.nameAll(members.map(({ trial, at }) => [`${trial.number}`, plot.place(...at)]), NAMED);
+    const chosen = this.shown.find(({ trial }) => trial.number === this.chosen);
+    if (chosen) plot.path(dotPath(...plot.place(...chosen.at), 10), { stroke: theme.accent, width: 2.5 });
   }
 
   /** Lines from a member to the least that any schedule on its machine takes. */
-  gap(chart, { trial, at: [x, y], pixel }, color) {
-    const [left, foot] = [trial.least[this.x.key] ?? x, trial.least[this.y.key] ?? y];
-    return [
-      ...(left < x ? [colored(segment("gaps", chart.place(left, y), pixel), color)] : []),
-      ...(foot < y ? [colored(segment("gaps", chart.place(x, foot), pixel), color)] : []),
-    ];
+  paintGap(plot, { least }, [x, y]) {
+    const look = { stroke: this.colors[1], width: 4, opacity: 0.4 };
+    const [left, foot] = [least[this.x.key] ?? x, least[this.y.key] ?? y];
+    if (left < x) plot.segment(plot.place(left, y), plot.place(x, y), look);
+    if (foot < y) plot.segment(plot.place(x, foot), plot.place(x, y), look);
   }
 
-  /** Constraints on the figures of the axes: lines, or arrows at the edge that they are beyond. */
-  limits(chart) {
-    const [foot, right] = [chart.height - CHART.foot, chart.width - CHART.right];
-    const words = (text, x, y) =>
-      drawn("text", { x, y, "text-anchor": "end", class: "limit-name" }, text);
-    const made = [];
-    const beyond = { low: 0, high: 0 }; // how many names stand at an edge already
-    for (const { value, text } of this.x.limits) {
-      const part = chart.x.part(value);
-      if (part >= 0 && part <= 1) {
-        const x = chart.across(value);
-        made.push(segment("limit", [x, CHART.top], [x, foot]), words(text, x - 4, CHART.top + 12));
-        continue;
-      }
-      const y = CHART.top + 26 + 18 * beyond[part > 1 ? "high" : "low"]++;
-      const [x, to] = part > 1 ? [right, 1] : [CHART.left, -1];
-      made.push(arrow([x - 2 * to, y], [to, 0]));
-      const at = { x: x - 18 * to, y: y + 4, "text-anchor": to > 0 ? "end" : "start" };
-      made.push(drawn("text", { ...at, class: "limit-name" }, text));
-    }
-    for (const { value, text } of this.y.limits) {
-      const part = chart.y.part(value);
-      const y = chart.up(value);
-      if (part >= 0 && part <= 1)
-        made.push(segment("limit", [CHART.left, y], [right, y]), words(text, right, y - 4));
+  /** Constraints on the figures of the axes: lines, or names with an arrow at the edge. */
+  paintLimits(plot) {
+    const { left, right, top, foot } = plot.box;
+    const look = { stroke: theme.ink, dash: [6, 4], width: 1.2 };
+    const write = (text, x, y, align = "right") => plot.write(text, x, y, { align, name: "limit-name" });
+    this.x.limits.forEach(({ value, text }, place) => {
+      const [x, y] = [plot.place(value, plot.y.low)[0], top + 10 + 18 * place];
+      if (x < left) write(`◂ ${text}`, left + 4, y, "left");
+      else if (x > right) write(`${text} ▸`, right - 4, y);
       else {
-        const [edge, to] = part > 1 ? [CHART.top, -1] : [foot, 1];
-        made.push(arrow([right - 8, edge - 2 * to], [0, to]));
-        made.push(words(text, right - 18, part > 1 ? edge + 11 : edge - 4));
+        plot.segment([x, top], [x, foot], look);
+        write(text, x - 4, y);
       }
-    }
-    return made;
+    });
+    this.y.limits.forEach(({ value, text }, place) => {
+      const y = plot.place(plot.x.low, value)[1];
+      if (y < top) write(`${text} ▴`, right - 4, top + 10 + 18 * place);
+      else if (y > foot) write(`${text} ▾`, right - 4, foot - 10 - 18 * place);
+      else {
+        plot.segment([left, y], [right, y], look);
+        write(text, right - 4, y - 9);
+      }
+    });
   }
 
   drawMarks() {
     const entries = Object.entries(TRIAL_MARKS)
       .filter(([kind]) => this.shown.some((each) => each.kind === kind))
-      .map(([, [name, series, draw, text]]) => {
-        const look = sample(20, path(name, draw(10, 8), this.colors[series]));
-        return dom`<li>${look}${text || this.named()}</li>`;
-      });
-    const gap = colored(segment("gaps", [0, 8], [20, 8]), this.colors[1]);
+      .map(([kind, [draw, , , text]]) => dom`<li>${sample(20, [draw(10, 8), this.look(kind)])}${text || this.title()}</li>`);
+    const gap = ["M0 8H20", { stroke: this.colors[1], width: 4, opacity: 0.4 }];
     if (!this.record.bounds_only)
-      entries.push(dom`<li>${sample(20, gap)}down to what any schedule on the machine takes</li>`);
+      entries.push(dom`<li>${sample(20, gap)}down to the bound of any schedule on the machine</li>`);
     fill("marks", entries);
   }
 
@@ -207,14 +186,14 @@ class Front {
     const both = "lack one of the two figures (excluded by a proof or constraint on another)";
     const lines = [
       without && `${counted(without, "trial")} not drawn: ${both}.`,
-      never && `${counted(never, "trial")} came to nothing: see the table.`,
+      never && `${counted(never, "trial")} without a result: see the table.`,
     ];
     fill("missing", items(lines.filter(Boolean)));
   }
 
-  /** Marks a trial. @param {number} number */
+  /** @param {number} number of the trial to mark */
   choose(number) {
     this.chosen = number;
-    this.chart.draw();
+    this.plot.chart.redraw();
   }
 }

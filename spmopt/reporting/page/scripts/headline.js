@@ -1,21 +1,10 @@
-// What a schedule costs and how good that is known to be.
+// Figures of one or two schedules, and their tables.
 
-/** Figures that say most of one schedule; the others are a click away. */
-const MAIN_CARDS = (
-  "makespan traffic energy gap cover_gap status compute_busy spm_peak"
-).split(" ");
+const PER = ["layer", "tensor", "operation", "cause"];
 
-/** One figure; a gap has the bound as the full part of a bar, and itself as the rest. */
-function figureCard({ label, text, note, key, value }) {
-  const made = dom`<div class="card" data-key=${key}><dt>${label}</dt><dd class="value">${text}</dd></div>`;
-  if (key === "gap" && value !== null) {
-    const full = dom`<span />`;
-    full.style.width = `${100 / (1 + value)}%`;
-    const words = `The bound is ${share(1 / (1 + value))} of the objective`;
-    made.append(dom`<dd><span class="gauge" role="img" aria-label=${words}>${full}</span></dd>`);
-  }
-  if (note) made.append(dom`<dd class="note">${note}</dd>`);
-  return made;
+function figureCard({ label, text, note, key }) {
+  return dom`<div class="card" data-key=${key}><dt>${label}</dt><dd class="value">${text}</dd>
+    ${note && dom`<dd class="note">${note}</dd>`}</div>`;
 }
 
 /** Figures of two schedules beside each other. */
@@ -23,67 +12,91 @@ function figureTable(schedules, figures, caption) {
   const heads = [
     ...schedules.map(({ heading }) => [heading, `${caption} of ${heading}`]),
     ["B against A", "How much more B is than A, relative to A; a dash where that says nothing."],
-  ];
+  ].map(([text, help]) => helped(dom`<th scope="col" class="number" tabindex="0">${text}</th>`, text, help));
   const rows = figures.map(({ label, text_a: one, text_b: other, change }) => {
-    const cells = [one, other, changeText(change)];
-    const shown = cells.map((text) => dom`<td class="number">${text}</td>`);
-    return dom`<tr><th scope="row">${label}</th>${shown}</tr>`;
+    const cells = [one, other, changeText(change)].map((text) => dom`<td class="number">${text}</td>`);
+    return dom`<tr><th scope="row">${label}</th>${cells}</tr>`;
   });
-  const head = heads.map(([text, help]) =>
-    helped(dom`<th scope="col" class="number" tabindex="0">${text}</th>`, text, help),
-  );
-  return scrolled(
-    caption,
-    "figures",
-    dom`<thead><tr><td />${head}</tr></thead>`,
-    dom`<tbody>${rows}</tbody>`,
-  );
+  return scrolled(caption, "figures", dom`<thead><tr><td />${heads}</tr></thead>`, dom`<tbody>${rows}</tbody>`);
 }
 
-/** A change; what is less than a hundredth of a percent is none. */
+/** A change; less than a hundredth of a percent is none. */
 function changeText(change) {
   if (change === null) return "–";
   return Math.abs(change) < 1e-4 ? "0 %" : percent(change);
 }
 
-/** Why one schedule is faster, and its figures beside the other's. @param {Schedule[]} schedules */
-function comparison(schedules, { reasons = [], figures }, remarks) {
+function drawHeadline(schedules, contrast) {
+  const remarks = schedules.flatMap(({ mark, remarks: lines }) => lines.map((line) => (mark ? `${mark}: ${line}` : line)));
+  const list = remarks.length ? [dom`<ul class="remarks">${items(remarks)}</ul>`] : [];
+  const more = (title, ...content) => dom`<details id="all-figures"><summary>${title}</summary>${content}</details>`;
+  const { figures, reasons = [] } = contrast ?? schedules[0];
   const main = figures.filter(({ is_main: isMain }) => isMain);
-  return dom`<div class="comparison">
+  if (!contrast) {
+    const cards = (some) => dom`<dl class="cards">${some.map(figureCard)}</dl>`;
+    const others = figures.filter((figure) => !main.includes(figure));
+    fill("figures", cards(main), more("More figures", cards(others)), list);
+    return;
+  }
+  fill("figures", dom`<div class="comparison">
     ${reasons.length ? dom`<ul class="reasons">${items(reasons.map(unbroken))}</ul>` : null}
     <div>
       ${figureTable(schedules, main, "Main figures")}
-      <details id="all-figures">
-        <summary>All figures${remarks.length ? " and remarks" : ""}</summary>
-        ${figureTable(schedules, figures, "All figures")}
-        ${remarks}
-      </details>
+      ${more(`All figures${remarks.length ? " and remarks" : ""}`, figureTable(schedules, figures, "All figures"), list)}
     </div>
-  </div>`;
+  </div>`);
 }
 
-/** Figures of one schedule: the main ones, and those that are a click away. @param {any[]} figures */
-function cards(figures) {
-  const goal = figures.find(({ key }) => key === "objective")?.text ?? "";
-  const isMain = ({ key }) =>
-    MAIN_CARDS.includes(key) || (key === "replay" && goal.startsWith("replay"));
-  const list = (some) => dom`<dl class="cards">${some.map(figureCard)}</dl>`;
-  return [
-    list(figures.filter(isMain)),
-    dom`<details id="all-figures">
-      <summary>More figures</summary>
-      ${list(figures.filter((figure) => !isMain(figure)))}
-    </details>`,
-  ];
+/** What a click on a row does, in tables per layer, tensor and operation. */
+function pickersOf(schedule, board) {
+  const { steps, tensors } = schedule;
+  return {
+    layer: ([name, pass]) => board.showLayer(schedule, name, pass),
+    tensor: ([name]) => board.follow(tensors.name.indexOf(name), true),
+    operation: ([name]) => board.showStep(schedule, steps.name.indexOf(name)),
+  };
 }
 
-/** @param {Schedule[]} schedules */
-function drawHeadline(schedules, contrast) {
-  const [first] = schedules;
-  const remarks = schedules.flatMap(({ mark, remarks: lines }) =>
-    lines.map((line) => (mark ? `${mark}: ${line}` : line)),
-  );
-  const list = remarks.length ? [dom`<ul class="remarks">${items(remarks)}</ul>`] : [];
-  if (contrast) fill("figures", comparison(schedules, contrast, list));
-  else fill("figures", cards(first.figures), list);
+/** Tables of what one schedule keeps that the other evicts, and of where the time goes. */
+function drawContrast([a], { gaps, tables }, board) {
+  const { layer, tensor, operation } = pickersOf(a, board);
+  const pickers = {
+    "kept between uses": (_, at) => {
+      board.follow(gaps.tensor[at]);
+      const { edges } = a;
+      board.axis.focus(edges[gaps.from_step[at]], edges[gaps.to_step[at] + 1]);
+      board.reveal();
+    },
+    layers: ([name]) => layer([name]),
+    operations: operation,
+    tensors: tensor,
+  };
+  const make = (name) => new DataTable({ ...tables[name], pick: pickers[name] });
+  byId("contrast").append(...tablesOf([["Differences in", Object.keys(tables)]], make));
+  byId("contrast").hidden = false;
+}
+
+/** Tables and rooflines of one or two schedules. */
+function drawDetails(schedules, parts, board, look) {
+  const marks = schedules.map(({ mark }) => mark);
+  const choices = [["Figures per", PER], ...(marks.length > 1 ? [["Schedule", marks]] : [])];
+  const make = (per, mark = "") => {
+    const place = Math.max(0, marks.indexOf(mark));
+    const whose = mark && ` of ${mark}`;
+    return new DataTable({
+      caption: per === "cause" ? `Causes of stalls${whose}` : `Figures per ${per}${whose}`,
+      file: `${per}${mark && `-${mark}`}.csv`,
+      ...parts[place].tables[per],
+      pick: pickersOf(schedules[place], board)[per],
+    });
+  };
+  fill("tables", tablesOf(choices, make));
+  const rooflines = parts.map(({ roofline }) => roofline);
+  const draw = () =>
+    fill("roofline", rooflines.flatMap((each, place) => [
+      ...(marks.length > 1 ? [dom`<h3>${schedules[place].heading}</h3>`] : []),
+      ...rooflineChart(each, rooflines, look.bounds),
+    ]));
+  draw();
+  return draw;
 }

@@ -94,8 +94,8 @@ class AddressMap {
     this.strong = null;
   }
 
-  /** @param {Sheet} sheet @param {TimeAxis} axis @param {Theme} theme @param {number} sharpness */
-  draw(sheet, axis, theme, sharpness) {
+  /** @param {Sheet} sheet @param {TimeAxis} axis @param {number} sharpness */
+  draw(sheet, axis, sharpness) {
     const context = sheet.begin();
     const box = mapBox(sheet);
     const { left, top, width, height } = box;
@@ -118,13 +118,13 @@ class AddressMap {
     }
     paint(this.strong || this.schedule.rects, colors);
     if (sharpness === 1) this.label(context, box, axis);
-    sheet.drawTicks(axis, theme, top);
-    drawBytes(sheet, this.schedule, theme);
-    this.drawBanks(context, box, theme);
+    sheet.drawTicks(axis, top);
+    drawBytes(sheet, this.schedule);
+    this.drawBanks(context, box);
   }
 
   /** A line at the border of two banks. */
-  drawBanks(context, { left, top, width, height }, theme) {
+  drawBanks(context, { left, top, width, height }) {
     const { banks, spm_pages: pages } = this.schedule;
     let page = 0;
     context.fillStyle = theme.ink;
@@ -160,13 +160,16 @@ class AddressMap {
 }
 
 /** The axis of bytes on the left, and the line at which the scratchpad is full. */
-function drawBytes(sheet, schedule, theme) {
+function drawBytes(sheet, schedule) {
   const { left, top, width, height } = mapBox(sheet);
   const most = schedule.spm_pages * schedule.page_bytes;
-  for (const bytes of multiples(roundStep(most / Math.max(2, height / 56)), 0, most)) {
+  const { spm_unit: unit } = schedule;
+  const least = most / Math.max(2, height / 56);
+  const step = unit === "B" ? roundStep(least) : 2 ** Math.ceil(Math.log2(least));
+  for (const bytes of multiples(step, 0, most)) {
     const y = top + height * (1 - bytes / most);
-    if (y - top >= 14) sheet.label(si(bytes, "B", 3), Math.min(y, top + height - 6), theme.muted);
+    if (y - top >= 14) sheet.label(capacity(bytes, unit, 3), Math.min(y, top + height - 6), theme.muted);
   }
-  sheet.label(si(schedule.spm_bytes, "B", 4), top, theme.ink);
+  sheet.label(capacity(schedule.spm_bytes, unit), top, theme.ink);
   sheet.context.fillRect(left, top - 0.75, width, 1.5);
 }

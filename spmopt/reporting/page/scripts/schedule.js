@@ -5,76 +5,48 @@ const COMMANDS = ["load", "store", "stream in", "stream out"];
 const ACCESSES = ["reads", "writes", "updates"];
 const SCRATCH = -1;
 
-/** Rows of columns. @param {Object<string, any[]>} columns @returns {any[]} */
-function rowsOf(columns) {
-  const entries = Object.entries(columns);
-  return entries[0][1].map((_, at) => {
-    const row = {};
-    for (const [name, values] of entries) row[name] = values[at];
-    return row;
-  });
-}
-
 /** Rows by the value of a column: a function from that to its rows. */
 function grouped(rows, name) {
   const groups = Map.groupBy(rows, (row) => row[name]);
   return (value) => groups.get(value) ?? [];
 }
 
-/** Place of the first of the sorted `values` that is above `value`. */
-function above(values, value) {
-  let [low, high] = [0, values.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle] > value) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
 /** The record of one schedule (`schedule_record`), ready to be drawn. */
 class Schedule {
-  /** @param {any} record @param {string} mark @param {string} own what tells it from another */
+  /** @param {any} record @param {string} mark A or B @param {string} own its name among two */
   constructor(record, mark = "", own = "") {
     Object.assign(this, record, { mark, own });
     const { uses_first: first, uses_step: steps, uses_access: accesses } = this.tensors;
-    const uses = steps.map((step, at) => ({
-      tensor: above(first, at) - 1,
-      step,
-      access: ACCESSES[accesses[at]],
-    }));
+    const uses = steps.map((step, at) => ({ tensor: above(first, at) - 1, step, access: ACCESSES[accesses[at]] }));
     this.rects = rowsOf(record.residencies);
     this.commands = rowsOf(record.commands);
-    this.rectsOf = grouped(this.rects, "tensor");
-    this.commandsOf = grouped(this.commands, "tensor");
-    this.copiesOf = grouped(rowsOf(record.dram), "tensor");
     this.usesOf = grouped(uses, "tensor");
     this.usesIn = grouped(uses, "step");
     this.count = this.steps.name.length;
     this.edges = [...this.steps.start, this.cycles];
+    this.rectsOf = grouped(this.rects, "tensor");
+    this.commandsOf = grouped(this.commands, "tensor");
   }
 
-  /** How to tell it from another: nothing if there is none. */
+  /** Its name among two. */
   get heading() {
     return this.mark && `${this.mark}: ${shortened(this.own, 100)}`;
   }
 
-  /** @param {number} cycles */
   time(cycles) {
     return si(cycles / this.clock_hz, "s");
   }
 
-  /** The step that a time lies in. @param {number} cycles */
   stepAt(cycles) {
     return Math.min(this.count - 1, Math.max(0, above(this.edges, cycles) - 1));
   }
 
-  /** `step 12, conv1`, counted from 0 as in schedules. @param {number} step */
+  /** `step 12, conv1`, counted from 0 as in schedules. */
   stepName(step) {
     return `step ${step}, ${shortened(this.steps.name[step])}`;
   }
 
-  /** The kind of a rectangle; the last one is that of scratch. */
+  /** The kind of a rectangle; the last one is scratch. */
   kindOf({ tensor }) {
     return tensor === SCRATCH ? this.kinds.length - 1 : this.tensors.kind[tensor];
   }
@@ -84,7 +56,7 @@ class Schedule {
     return this.usesOf(tensor).find((use) => use.step >= step)?.step ?? -1;
   }
 
-  /** The step of [first, last] in which the engine waits longest. */
+  /** The step of [first, last] in which the engine stalls longest. */
   longestStall(first, last) {
     const { stall_cycles: stalls } = this.steps;
     let longest = first;
@@ -95,8 +67,7 @@ class Schedule {
   /** The rectangle at a time and page, if any. A scan is quick enough: 0.1 ms for 60,000. */
   rectAt(cycles, page) {
     return this.rects.find(
-      ({ start, stop, page: low, pages }) =>
-        start <= cycles && cycles < stop && low <= page && page < low + pages,
+      ({ start, stop, page: low, pages }) => start <= cycles && cycles < stop && low <= page && page < low + pages,
     );
   }
 }

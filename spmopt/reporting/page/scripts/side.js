@@ -1,15 +1,9 @@
-// Beside the pictures: what colors mean, a search by name, and what the reader follows.
+// Beside the pictures: the legend, a search by name, and the tensor or operation that is followed.
 
 const EVENTS_AT_ONCE = 60;
-const MOST_FOUND = 200;
+const MOST_FOUND = 8;
 const MOVED = 3; // how bytes came
-const GONE = [
-  "no longer needed",
-  "evicted, needed again",
-  "",
-  "needed in DRAM only",
-  "moved from here",
-];
+const GONE = ["no longer needed", "evicted, needed again", "", "needed in DRAM only", "moved from here"];
 
 function swatch(color, isHatched = false) {
   const made = dom`<span class=${isHatched ? "swatch hatched" : "swatch"} aria-hidden="true" />`;
@@ -17,100 +11,78 @@ function swatch(color, isHatched = false) {
   return made;
 }
 
-/** Fills the legend for schedules that share kinds and causes. @param {Schedule} schedule */
+/** Fills the legend for schedules that share kinds and causes. */
 function drawLegend({ kinds, causes }, look) {
-  const group = (title, names, colors, isHatched) => dom`<div>
+  const group = (title, names, colors, hatched) => dom`<div>
     <h3>${title}</h3>
-    <ul>${names.map((name, at) => name && dom`<li>${swatch(colors[at], isHatched(at))}${name}</li>`)}</ul>
+    <ul>${names.map((name, at) => name && dom`<li>${swatch(colors[at], at === hatched)}${name}</li>`)}</ul>
   </div>`;
   fill(
     "legend",
-    group("Scratchpad: kind of tensor", kinds, look.kinds, (at) => at === kinds.length - 1),
-    group("DMA and stalls: transfer", [null, ...causes.slice(1)], look.causes, () => false),
+    group("Scratchpad: kind of tensor", kinds, look.kinds, kinds.length - 1),
+    group("DMA and stalls: transfer", [null, ...causes.slice(1)], look.causes, -1),
     dom`<h3>How to move</h3>`,
     dom`<p id="keys">${
-      "Drag to pan, Shift and drag to zoom into a stretch, Ctrl and wheel (or wheel after a click) to zoom. " +
+      "Drag to pan; Ctrl and wheel (or wheel after a click) or a double click to zoom. " +
       "Keys: arrows pan, + and - zoom, 0 shows all, Escape ends following."
     }</p>`,
   );
 }
 
-/** Names that contain `text`, those that begin with it first: [name, isTensor, place]. */
-function matches({ tensors, steps }, text) {
-  const wanted = text.toLowerCase();
-  const entries = (names, isTensor) => names.map((name, place) => [name, isTensor, place]);
-  const isLater = ([name]) => Number(!name.toLowerCase().startsWith(wanted));
-  return [...entries(tensors.name, true), ...entries(steps.name, false)]
-    .filter(([name]) => name.toLowerCase().includes(wanted))
-    .sort((a, b) => isLater(a) - isLater(b) || a[0].length - b[0].length)
-    .slice(0, MOST_FOUND);
-}
-
-/** Builds the search box. @param {Schedule} schedule @param {Board} board */
+/** Builds the search box: names that contain the text, those that begin with it first. */
 function drawFind(schedule, board) {
+  const { tensors, steps } = schedule;
   const input = dom`<input type="search" id="find-name" autocomplete="off" spellcheck="false" />`;
   const list = dom`<ul class="found" hidden aria-label="Tensors and operations found" />`;
-  const go = ([, isTensor, place]) =>
-    isTensor ? board.follow(place, true) : board.showStep(schedule, place);
+  const names = [
+    ...tensors.name.map((name, place) => ({ name, kind: "tensor", go: () => board.follow(place, true) })),
+    ...steps.name.map((name, place) => ({ name, kind: "operation", go: () => board.showStep(schedule, place) })),
+  ];
   const refresh = () => {
-    const text = input.value.trim();
-    const found = text ? matches(schedule, text) : [];
-    const entry = (match) =>
-      link(`${match[1] ? "tensor" : "operation"} ${shortened(match[0])}`, () => go(match));
-    list.replaceChildren(...found.slice(0, 8).map((match) => dom`<li>${entry(match)}</li>`));
+    const text = input.value.trim().toLowerCase();
+    const found = text ? names.filter(({ name }) => name.toLowerCase().includes(text)) : [];
+    const isLater = ({ name }) => Number(!name.toLowerCase().startsWith(text));
+    found.sort((a, b) => isLater(a) - isLater(b) || a.name.length - b.name.length);
+    const entries = found.slice(0, MOST_FOUND).map(({ name, kind, go }) => link(`${kind} ${shortened(name)}`, go));
+    list.replaceChildren(...entries.map((entry) => dom`<li>${entry}</li>`));
     list.hidden = found.length === 0;
-    const least = found.length === MOST_FOUND ? "at least " : "";
-    announce(text && `${least}${counted(found.length, "name")} found`);
+    announce(text && `${counted(found.length, "name")} found`);
     return found;
   };
   input.addEventListener("input", debounced(refresh, 120));
   byId("find").append(dom`<label for="find-name">Find a tensor or operation</label>`, input, list);
   byId("find").addEventListener("submit", (event) => {
     event.preventDefault();
-    const [first] = refresh();
-    if (first) go(first);
+    refresh()[0]?.go();
   });
 }
 
-/** Everything that happens to a tensor: [cycles, step, text], in order. @param {Schedule} schedule */
+/** Everything that happens to a tensor: [cycles, step, text], in order. */
 function eventsOf(schedule, tensor) {
   const { edges, steps } = schedule;
-  const moved = schedule
-    .commandsOf(tensor)
-    .map(({ start, step, kind, bytes }) => [start, step, `${COMMANDS[kind]} of ${si(bytes, "B")}`]);
-  const used = schedule
-    .usesOf(tensor)
-    .map(({ step, access }) => [
-      steps.compute_start[step],
-      step,
-      `${steps.name[step]} ${access} it`,
-    ]);
-  const copies = schedule.copiesOf(tensor).flatMap(({ begin, end }) => {
-    const whole = `DRAM has a whole copy ${begin ? "from now on" : "at the start"}`;
-    const stale = [edges[end], end, "the copy in DRAM is out of date"];
-    return [[edges[begin], begin, whole], ...(end <= schedule.count ? [stale] : [])];
-  });
-  return [...residencyEvents(schedule, tensor), ...moved, ...used, ...copies].sort(
-    (a, b) => a[0] - b[0] || a[1] - b[1],
-  );
+  const commands = schedule.commandsOf(tensor);
+  const moved = commands.map(({ start, step, kind, bytes }) => [start, step, `${COMMANDS[kind]} of ${si(bytes, "B")}`]);
+  const uses = schedule.usesOf(tensor);
+  const used = uses.map(({ step, access }) => [steps.compute_start[step], step, `${steps.name[step]} ${access} it`]);
+  const all = [...residencyEvents(schedule, tensor), ...moved, ...used];
+  return all.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
 }
 
 /** When bytes of a tensor get a place on chip and when they lose it; one event for all of a step. */
 function residencyEvents(schedule, tensor) {
   const events = schedule.rectsOf(tensor).flatMap((rect) => {
     const came = rect.came === MOVED ? "moved here, on chip" : "on chip";
-    const began = { cycles: rect.start, step: rect.begin, what: came, rect };
-    const ended = { cycles: rect.stop, step: rect.end, what: GONE[rect.left], rect };
-    return ended.what ? [began, ended] : [began];
+    const began = { cycles: rect.start, step: rect.begin, text: came, rect };
+    const ended = { cycles: rect.stop, step: rect.end, text: GONE[rect.left], rect };
+    return ended.text ? [began, ended] : [began];
   });
-  const together = Map.groupBy(events, ({ step, what }) => `${step} ${what}`);
+  const together = Map.groupBy(events, ({ step, text }) => `${step} ${text}`);
   return [...together.values()].map((alike) => {
-    const [{ cycles, step, what, rect }] = alike;
-    const range = `pages ${rect.page} to ${rect.page + rect.pages - 1}`;
-    const one = [range, ...bankWords(schedule, rect.page)].join(", ");
-    const place = alike.length > 1 ? `${alike.length} runs of pages` : one;
+    const [{ cycles, step, text, rect }] = alike;
+    const range = [`pages ${rect.page} to ${rect.page + rect.pages - 1}`, ...bankWords(schedule, rect.page)];
+    const place = alike.length > 1 ? `${alike.length} runs of pages` : range.join(", ");
     const pages = alike.reduce((sum, event) => sum + event.rect.pages, 0);
-    return [cycles, step, `${si(pages * schedule.page_bytes, "B")} ${what}, ${place}`];
+    return [cycles, step, `${si(pages * schedule.page_bytes, "B")} ${text}, ${place}`];
   });
 }
 
@@ -122,8 +94,8 @@ function eventList(schedule, events, show) {
     const shown = list.childElementCount;
     for (const [cycles, step, text] of events.slice(shown, shown + EVENTS_AT_ONCE)) {
       const go = link(`step ${Math.min(step, schedule.count - 1)}`, () => show(step));
-      const when = dom`<span class="time">${schedule.time(cycles)}</span>`;
-      list.append(dom`<li>${when}${go}<span>${shortened(text, 120)}</span></li>`);
+      const time = dom`<span class="time">${schedule.time(cycles)}</span>`;
+      list.append(dom`<li>${time}${go}<span>${shortened(text, 120)}</span></li>`);
     }
     more.hidden = list.childElementCount === events.length;
     more.textContent = `${count(events.length - list.childElementCount)} more`;
@@ -132,7 +104,6 @@ function eventList(schedule, events, show) {
   return dom`<div>${list}${more}</div>`;
 }
 
-/** @param {Schedule} schedule */
 function tensorFacts({ tensors, kinds }, tensor) {
   const size = (name) => si(tensors[name][tensor], "B");
   const moved = ["loaded", "streamed_in", "stored", "streamed_out"];
@@ -144,26 +115,26 @@ function tensorFacts({ tensors, kinds }, tensor) {
   ].map((line) => dom`<p>${line}</p>`);
 }
 
-/** A name in full, in a box that scrolls if it is very long. @param {string} name */
+/** A name in full, in a box that scrolls if it is very long. */
 function nameOf(name) {
   const isLong = name.length > 300;
   return dom`<h3 class=${isLong ? "name long" : "name"} tabindex=${isLong ? 0 : null}>${name}</h3>`;
 }
 
-/** A tensor followed in one or two schedules. @param {Schedule[]} schedules @param {Board} board */
+/** A tensor followed in one or two schedules. */
 function tensorPanel(schedules, tensor, board) {
   const parts = schedules.map((schedule) => {
-    const show = (step) => board.showStep(schedule, step);
+    const events = eventList(schedule, eventsOf(schedule, tensor), (step) => board.showStep(schedule, step));
     return dom`<div>
       ${schedule.mark && dom`<h4>In ${schedule.mark}</h4>`}
       ${tensorFacts(schedule, tensor)}
-      ${eventList(schedule, eventsOf(schedule, tensor), show)}
+      ${events}
     </div>`;
   });
   return [nameOf(schedules[0].tensors.name[tensor]), ...parts];
 }
 
-/** What a step waits for and what is in the way, as `spmopt explain` says it. */
+/** Stalls of a step and their obstacles, as `spmopt explain` lists them. */
 function explainedPart({ steps, timing }, step, explained) {
   if (!explained || !steps.stall_cycles[step]) return [];
   const rows = explained.steps[step];
@@ -173,16 +144,16 @@ function explainedPart({ steps, timing }, step, explained) {
     return [head, dom`<p>Not among the longest stalls: <code class="command">${command}</code></p>`];
   }
   const entries = rows.map(([stall, transfer, tensor, size, blocked, detail]) => {
-    const what = [transfer, shortened(tensor, 60)].filter(Boolean).join(" ");
+    const subject = [transfer, shortened(tensor, 60)].filter(Boolean).join(" ");
     const amount = size && ` (${size})`;
-    const why = blocked && dom`<p><strong>${blocked}</strong>${detail && `: ${shortened(detail, 300)}`}</p>`;
-    return dom`<li><p>${`${stall.trim()} for ${what}${amount}`}</p>${why || null}</li>`;
+    const why = blocked && dom`<p><strong>${blocked}</strong>${detail && `: ${detail}`}</p>`;
+    return dom`<li><p>${`${stall.trim()} for ${subject}${amount}`}</p>${why || null}</li>`;
   });
   const key = timing === "steps" ? [] : dom`<p class="key">with barriers between steps</p>`;
   return [head, key, dom`<ul class="explained">${entries}</ul>`];
 }
 
-/** An operation: its figures and its operands. @param {Schedule} schedule @param {Board} board */
+/** An operation: its figures and its operands. */
 function stepPanel(schedule, step, board, explained) {
   const [, ...lines] = stepWords(schedule, step);
   const { tensors, kinds } = schedule;

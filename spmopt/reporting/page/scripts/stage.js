@@ -1,92 +1,106 @@
-// The pictures of one schedule, below each other: bands, map, lanes, and the life of a tensor.
+// The pictures of one schedule, map and lanes, and how pointer, wheel and keys move them.
 
-const LEAST_MAP = 120;
-const MOST_MAP = 420;
-const SLOW_MS = 12;
-const REST_MS = 140;
+const [LEAST_MAP, MOST_MAP] = [120, 420];
+const [SLOW_MS, REST_MS] = [12, 140];
+const DRAG_PIXELS = 4;
+const WHEEL_ZOOM = 0.0016;
+
+/** What keys do to the axis. */
+const KEYS = {
+  ArrowLeft: (axis) => axis.pan(-0.15),
+  ArrowRight: (axis) => axis.pan(0.15),
+  "+": (axis) => axis.zoom(1.5),
+  "=": (axis) => axis.zoom(1.5),
+  "-": (axis) => axis.zoom(1 / 1.5),
+  0: (axis) => axis.show(0, axis.total),
+  Home: (axis) => axis.show(0, axis.span),
+  End: (axis) => axis.show(axis.total - axis.span, axis.total),
+};
+
+/** Lets keys, wheel and drags move the axis. */
+class Gestures {
+  /** @param {Sheet} sheet @param {TimeAxis} axis @param {(event: PointerEvent) => void} clicked */
+  constructor(sheet, axis, clicked) {
+    Object.assign(this, { sheet, axis, clicked, moved: false, start: null, last: 0 });
+    filled(sheet.canvas, {
+      wheel: (event) => this.wheel(event),
+      keydown: (event) => this.key(event),
+      dblclick: (event) => axis.zoom(4, sheet.partAt(event.clientX)),
+      pointerdown: (event) => this.down(event),
+      pointermove: (event) => this.move(event),
+      pointerup: (event) => this.up(event),
+      pointercancel: () => Object.assign(this, { start: null, moved: false }),
+    });
+  }
+
+  key(event) {
+    const act = event.ctrlKey || event.altKey || event.metaKey ? null : KEYS[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act(this.axis);
+  }
+
+  /** Zooms where the pointer is, with Shift pans. Without focus or Ctrl the page scrolls. */
+  wheel(event) {
+    const { sheet, axis } = this;
+    const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!isSideways && !event.ctrlKey && document.activeElement !== sheet.canvas) return;
+    event.preventDefault();
+    const unit = event.deltaMode === 1 ? 16 : 1;
+    if (isSideways) axis.pan(((event.deltaX || event.deltaY) * unit) / sheet.plot.width);
+    else axis.zoom(Math.exp(-event.deltaY * unit * WHEEL_ZOOM), sheet.partAt(event.clientX));
+  }
+
+  down(event) {
+    if (event.button !== 0) return;
+    this.sheet.canvas.setPointerCapture(event.pointerId);
+    Object.assign(this, { start: event, last: event.clientX, moved: false });
+  }
+
+  move(event) {
+    const { start, last, sheet } = this;
+    if (!start) return;
+    this.moved ||= Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) > DRAG_PIXELS;
+    if (!this.moved) return;
+    this.axis.pan((last - event.clientX) / sheet.plot.width);
+    this.last = event.clientX;
+  }
+
+  up(event) {
+    if (this.start && !this.moved) this.clicked(event);
+    Object.assign(this, { start: null, moved: false });
+  }
+}
 
 class Stage {
   /**
-   * @param {Schedule} schedule @param {TimeAxis} axis @param {Theme} theme @param {any} look
-   * @param {(stage: Stage, tensor: number, step: number) => void} pick
+   * @param {Schedule} schedule @param {TimeAxis} axis @param {any} look @param {number[]|null} gained
+   * @param {(stage: Stage, found: any) => void} pick
    */
-  constructor(schedule, axis, theme, look, pick) {
-    Object.assign(this, { axis, theme, look, pick, mode: "address", sharpness: 1 });
-    /** The schedule in its own times; `schedule` is what is drawn. */
-    this.natural = schedule;
-    this.isOfTwo = Boolean(schedule.mark);
-    this.build(schedule);
-    this.drawSheets();
-    this.drags = this.sheets.slice(0, 2).map((one) => this.listen(one));
-    this.listenToBands();
+  constructor(schedule, axis, look, gained, pick) {
+    Object.assign(this, { axis, gained, pick, sharpness: 1 });
+    Object.assign(this, { schedule, map: new AddressMap(schedule, look), lanes: new Lanes(schedule, look, gained) });
+    const whose = schedule.mark ? ` of ${schedule.mark}` : "";
+    const names = this.lanes.lanes.map(({ name }) => name).join(", ");
+    this.mapSheet = new Sheet(`Scratchpad over time${whose}`, () => this.draw());
+    this.laneSheet = new Sheet(`Lanes over time${whose}: ${names}`, () => this.draw());
+    this.mapSheet.setHeight(LEAST_MAP);
+    this.laneSheet.setHeight(this.lanes.height);
+    this.sheets = [this.mapSheet, this.laneSheet];
+    this.gestures = this.sheets.map((sheet) => this.listen(sheet));
     this.sharpen = debounced(() => this.draw(), REST_MS);
-    const heading = this.isOfTwo ? dom`<h3>${schedule.heading}</h3>` : null;
-    const canvases = [this.bandSheet, ...this.sheets].map(({ canvas }) => canvas);
-    this.root = dom`<div class="stage">${heading}${canvases}</div>`;
-  }
-
-  /** Makes the pictures of a schedule: as it is, or aligned. @param {Schedule} schedule */
-  build(schedule) {
-    const { look, life } = this;
-    this.schedule = schedule;
-    this.bands = new Bands(schedule);
-    this.map = new AddressMap(schedule, look);
-    this.stack = new ByteStack(schedule, look);
-    this.lanes = new Lanes(schedule, look, this.isOfTwo ? NARROW_LANES : WIDE_LANES);
-    this.life = new LifeLine(schedule, look);
-    if (life) this.life.tensor = life.tensor;
-  }
-
-  drawSheets() {
-    const { schedule, isOfTwo } = this;
-    const whose = isOfTwo ? ` of ${schedule.mark}` : "";
-    const sheet = (label, height, isFocusable) =>
-      new Sheet({ label: label + whose, height, isFocusable }, () => this.draw());
-    this.bandSheet = sheet("Phases and layers over time", this.bands.height, false);
-    this.bandSheet.canvas.hidden = !this.bands.height;
-    this.bandSheet.canvas.classList.add("bands");
-    this.mapSheet = sheet("Scratchpad over time", LEAST_MAP, true);
-    const cover = schedule.segments.length ? ", segments" : "";
-    const named = `Lanes over time: compute, DMA in, DMA out, stalls${cover}`;
-    this.laneSheet = sheet(named, this.lanes.height, true);
-    this.lifeSheet = sheet("Life of the tensor followed", this.life.height, false);
-    this.lifeSheet.canvas.hidden = true;
-    this.sheets = [this.mapSheet, this.laneSheet, this.lifeSheet];
-  }
-
-  /** A click on a band brings its stretch into view. */
-  listenToBands() {
-    const { axis, bandSheet: sheet } = this;
-    const under = (event) => {
-      const part = sheet.partAt(event.clientX);
-      const cycles = axis.from + part * axis.span;
-      const y = event.clientY - sheet.canvas.getBoundingClientRect().top;
-      const isInside = part >= 0 && part < 1 && cycles < this.schedule.cycles;
-      return isInside ? this.bands.hit(sheet, axis, y, cycles) : null;
-    };
-    filled(sheet.canvas, {
-      pointermove: (event) => {
-        const run = under(event);
-        showTip(run ? runWords(this.natural, run) : [], event.clientX, event.clientY);
-      },
-      pointerleave: hideTip,
-      click: (event) => {
-        const run = under(event);
-        if (run) axis.show(this.schedule.edges[run.begin], this.schedule.edges[run.end]);
-      },
-    });
+    const heading = schedule.mark ? dom`<h3>${schedule.heading}</h3>` : null;
+    this.root = dom`<div class="stage">${heading}${this.sheets.map(({ canvas }) => canvas)}</div>`;
+    this.root.stage = this; // for tests and the console
   }
 
   listen(sheet) {
-    const { axis } = this;
-    filled(sheet.canvas, {
-      wheel: (event) => onWheel(event, sheet, axis),
-      keydown: (event) => onKey(event, axis),
-      dblclick: (event) => axis.zoom(4, sheet.partAt(event.clientX)),
-      pointermove: (event) => this.hover(sheet, event),
-      pointerleave: hideTip,
+    filled(sheet.canvas, { pointermove: (event) => this.hover(sheet, event), pointerleave: hideTip });
+    return new Gestures(sheet, this.axis, (event) => {
+      sheet.canvas.focus({ preventScroll: true });
+      const found = this.at(sheet, event);
+      if (found) this.pick(this, found);
     });
-    return new Drag(sheet, axis, (event) => this.click(sheet, event));
   }
 
   /** Draws at once, but coarser while the view moves if sharp takes too long. */
@@ -101,20 +115,15 @@ class Stage {
 
   draw(sharpness = 1) {
     if (!this.mapSheet.width && !this.mapSheet.fit()) return;
-    for (const sheet of [this.bandSheet, this.laneSheet, this.lifeSheet]) sheet.fit();
-    const { axis, theme } = this;
-    if (!this.bandSheet.canvas.hidden) this.bands.draw(this.bandSheet, axis, theme);
-    const above = this.mode === "address" ? this.map : this.stack;
-    above.draw(this.mapSheet, axis, theme, sharpness);
-    this.lanes.draw(this.laneSheet, axis, theme);
-    if (!this.lifeSheet.canvas.hidden) this.life.draw(this.lifeSheet, axis, theme);
+    this.laneSheet.fit();
+    this.map.draw(this.mapSheet, this.axis, sharpness);
+    this.lanes.draw(this.laneSheet, this.axis);
     this.clearEnded();
-    this.drawChosen();
   }
 
   /** Leaves nothing, not even ground, after the end of a schedule that the other outlasts. */
   clearEnded() {
-    const { axis, schedule, theme } = this;
+    const { axis, schedule } = this;
     const part = (schedule.cycles - axis.from) / axis.span;
     if (part >= 1) return;
     for (const sheet of this.sheets) {
@@ -127,93 +136,52 @@ class Stage {
     }
   }
 
-  /** The stretch that a drag with Shift has chosen so far. */
-  drawChosen() {
-    for (const { chosen, sheet } of this.drags) {
-      if (!chosen) continue;
-      const { context, plot, height } = sheet;
-      context.globalAlpha = 0.25;
-      context.fillStyle = this.theme.accent;
-      const width = (chosen[1] - chosen[0]) * plot.width;
-      context.fillRect(plot.left + chosen[0] * plot.width, 0, width, height);
-      context.globalAlpha = 1;
-    }
-  }
-
-  /** Follows a tensor (-1: none): its rectangles alone have their full color. */
-  follow(tensor) {
-    this.life.tensor = tensor;
-    this.lifeSheet.canvas.hidden = tensor < 0;
-    this.emphasize(tensor < 0 ? null : this.schedule.rectsOf(tensor));
-  }
-
   /** Shows only these rectangles in full color; null: all. */
   emphasize(rects) {
     this.map.strong = rects;
     this.draw();
   }
 
-  /** What is below a pointer: its words, and the tensor and step that it stands for, or -1. */
+  /** What is below a pointer: its words, and the tensor, step and lane, if any. */
   at(sheet, event) {
-    const { schedule, natural, axis } = this;
+    const { schedule, axis } = this;
     const part = sheet.partAt(event.clientX);
     if (part < 0 || part >= 1) return null;
     const cycles = axis.from + part * axis.span;
-    const found = (words, tensor = -1, step = -1) => ({ words, tensor, step });
     if (cycles >= schedule.cycles)
-      return found([`${schedule.mark} has ended`, `it takes ${natural.time(natural.cycles)}`]);
+      return { words: [`${schedule.mark} has ended`, `it takes ${schedule.time(schedule.cycles)}`] };
     const y = event.clientY - sheet.canvas.getBoundingClientRect().top;
     const step = schedule.stepAt(cycles);
-    if (sheet === this.laneSheet) return this.inLanes(y, cycles, step, found);
-    const own = this.ownTime(cycles);
-    const when = schedule.time(own);
-    if (this.mode === "stack") {
-      const kind = schedule.kinds[this.stack.hit(sheet, y, cycles)] ?? "free";
-      const held = schedule.steps.occupied.map((bytes) => bytes[step]);
-      const words = schedule.kinds
-        .map((name, place) => held[place] > 0 && `${name}: ${si(held[place], "B")}`)
-        .filter(Boolean);
-      return found([`${kind} in ${schedule.stepName(step)}`, ...words, when], -1, step);
-    }
+    if (sheet === this.laneSheet) return this.inLanes(y, cycles, step);
     const page = this.map.pageAt(sheet, y);
     const rect = schedule.rectAt(cycles, page);
-    if (rect) return found(rectWords(natural, rect.natural ?? rect, own), rect.tensor, step);
-    return found([`free in ${schedule.stepName(step)}`, ...bankWords(schedule, page), when]);
+    if (rect) return { words: rectWords(schedule, rect, cycles), tensor: rect.tensor, step };
+    return { words: [`free in ${schedule.stepName(step)}`, ...bankWords(schedule, page), schedule.time(cycles)] };
   }
 
-  /** The schedule's own time at a place of the axis. */
-  ownTime(cycles) {
-    const { schedule, natural } = this;
-    return schedule === natural ? cycles : naturalTime(natural, schedule.edges, cycles);
-  }
-
-  inLanes(y, cycles, step, found) {
-    const { schedule, natural, axis, laneSheet } = this;
-    const lane = this.lanes.hit(laneSheet, y);
+  inLanes(y, cycles, step) {
+    const { schedule, axis, laneSheet } = this;
+    const lane = this.lanes.hit(y);
     if (!lane) return null;
-    const half = axis.span / laneSheet.plot.width / 2;
-    const [first, last] = [cycles - half, cycles + half].map((time) => schedule.stepAt(time));
-    const picked = lane.name === "stalls" ? natural.longestStall(first, last) : step;
-    const click = lane.name === "stalls" ? ["click for the longest stall, and why"] : [];
-    if (last - first >= 2) return found([...manyWords(natural, first, last), ...click], -1, picked);
-    if (lane.isCover) return found(segmentWords(natural, step), -1, step);
-    if (!lane.kinds) return found(stepWords(natural, picked), -1, picked);
+    const { width } = laneSheet.plot;
+    if (lane.levels) {
+      const run = this.lanes.runs(lane, axis, width).find(({ begin, end }) => begin <= step && step < end);
+      return { words: runWords(schedule, lane.name, run, step), run };
+    }
+    const [first, last] = [-1, 1].map((side) => schedule.stepAt(cycles + (side * axis.span) / width / 2));
+    const picked = lane.name === "stalls" ? schedule.longestStall(first, last) : step;
+    if (lane.name === "B ahead") return { words: leadWords(schedule, this.gained, step), step, lane };
+    if (last - first >= 2) return { words: manyWords(schedule, first, last), step: picked };
+    if (!lane.kinds) return { words: stepWords(schedule, picked), step: picked };
     const command = schedule.commands.find(
-      ({ kind, start, cycles: lasts }) =>
-        lane.kinds.includes(kind) && start <= cycles && cycles < start + lasts,
+      ({ kind, start, cycles: lasts }) => lane.kinds.includes(kind) && start <= cycles && cycles < start + lasts,
     );
-    if (!command) return found([`${lane.name}: idle`, schedule.time(this.ownTime(cycles))]);
-    return found(commandWords(natural, command.natural ?? command), command.tensor, step);
+    if (!command) return { words: [`${lane.name}: idle`, schedule.time(cycles)] };
+    return { words: commandWords(schedule, command), tensor: command.tensor, step };
   }
 
   hover(sheet, event) {
-    if (this.drags.some((drag) => drag.moved)) return hideTip();
+    if (this.gestures.some(({ moved }) => moved)) return hideTip();
     return showTip(this.at(sheet, event)?.words || [], event.clientX, event.clientY);
-  }
-
-  click(sheet, event) {
-    sheet.canvas.focus({ preventScroll: true });
-    const found = this.at(sheet, event);
-    if (found) this.pick(this, found.tensor, found.step);
   }
 }

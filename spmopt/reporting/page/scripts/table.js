@@ -120,9 +120,9 @@ class DataTable {
     const values = this.rows[place];
     const cells = this.columns.map((column, at) => {
       const name = column.numeric ? "number" : null;
-      const text = shortened(shownValue(column, values[at], values), at ? 60 : 80);
-      if (at > 0) return dom`<td class=${name}>${text}</td>`;
-      const content = this.pick ? link(text, () => this.pick(values, place)) : text;
+      const text = shownValue(column, values[at], values);
+      if (at > 0) return dom`<td class=${name ?? (text.length > 60 ? "long" : null)}>${text}</td>`;
+      const content = this.pick ? link(shortened(text), () => this.pick(values, place)) : shortened(text);
       return dom`<th scope="row" class=${name}>${content}</th>`;
     });
     return dom`<tr>${cells}</tr>`;
@@ -170,17 +170,6 @@ function scrolled(caption, name, ...parts) {
 function compared(one, other, sign) {
   if (one === null || other === null) return Number(one === null) - Number(other === null);
   return sign * (one < other ? -1 : one > other ? 1 : 0);
-}
-
-/** A choice of some, as buttons of which one is pressed. */
-function choiceOf(label, names, chosen, choose) {
-  const id = `choice-${label.replaceAll(" ", "-")}`;
-  const radios = names.map((name) => {
-    const radio = dom`<input type="radio" name=${id} value=${name} checked=${name === chosen}
-      change=${() => choose(name)} />`;
-    return dom`<label>${radio}<span>${name}</span></label>`;
-  });
-  return dom`<fieldset class="choice"><legend>${label}</legend>${radios}</fieldset>`;
 }
 
 /**

@@ -46,6 +46,8 @@ class Theme {
   }
 }
 
+const theme = new Theme();
+
 /** Shows lines near a point of the window, the first one as a heading; no lines: nothing. */
 function showTip(lines, x, y) {
   const tip = byId("tip");

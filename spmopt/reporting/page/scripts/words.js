@@ -1,4 +1,4 @@
-// What things are, in words: for hover, lists and screen readers.
+// Texts for hover, lists and screen readers.
 
 const CAME = ["loaded from DRAM", "written by its operation", "", "moved from another address"];
 const LEFT = [
@@ -10,30 +10,29 @@ const LEFT = [
 ];
 const NEEDED_AGAIN = [1, 3];
 
-/** What a little more scratchpad saves, by a price per MB. @param {Schedule} schedule */
+/** How much a little more scratchpad saves, at a dual value per MB. */
 function savedBySpm({ shadow_prices: prices }, perMb) {
   return { words: si(prices.little, "B"), saved: (perMb * prices.little) / 1e6 };
 }
 
-/** The bank that a page is in; nothing where there is but one memory. @param {Schedule} schedule */
+/** The bank that a page is in; nothing where there is but one memory. */
 function bankWords({ banks }, page) {
   let end = 0;
   const place = banks.findIndex((bank) => page < (end += bank.pages));
   return place < 0 ? [] : [`bank ${place}: ${banks[place].name}`];
 }
 
-/** Lines on a rectangle of the map, at a time. @param {Schedule} schedule */
+/** Lines on a rectangle of the map, at a time. */
 function rectWords(schedule, rect, cycles) {
-  const { tensors, kinds, page_bytes: page } = schedule;
+  const { tensors, kinds, page_bytes: page, spm_unit: unit } = schedule;
   const { tensor, page: first, pages, begin, end } = rect;
   const [size, whole] = [si(pages * page, "B"), tensors.bytes[tensor]];
   const place = [
-    `pages ${first} to ${first + pages - 1} (${si(first * page, "B")} to ${si((first + pages) * page, "B")})`,
+    `pages ${first} to ${first + pages - 1} (${capacity(first * page, unit)} to ${capacity((first + pages) * page, unit)})`,
     ...bankWords(schedule, first),
     `steps ${begin} to ${end - 1}, ${schedule.time(rect.stop - rect.start)}`,
   ];
-  if (tensor === SCRATCH)
-    return [`scratch of ${shortened(schedule.steps.name[begin])}`, size, ...place];
+  if (tensor === SCRATCH) return [`scratch of ${shortened(schedule.steps.name[begin])}`, size, ...place];
   const next = schedule.nextUse(tensor, end);
   const isNeeded = next >= 0 && NEEDED_AGAIN.includes(rect.left);
   const again = isNeeded ? `; needed again in ${schedule.stepName(next)}` : "";
@@ -47,7 +46,7 @@ function rectWords(schedule, rect, cycles) {
   ];
 }
 
-/** Why a rectangle is there at a time. */
+/** The reason why a rectangle is there at a time. */
 function useWords(schedule, { tensor, end }, cycles) {
   const now = schedule.stepAt(cycles);
   const next = schedule.nextUse(tensor, now);
@@ -57,50 +56,49 @@ function useWords(schedule, { tensor, end }, cycles) {
   return next < end ? `here for: ${use}` : `${use}, after it has left`;
 }
 
-/** Lines on the segment that a step is of, and on its piece. @param {Schedule} schedule */
-function segmentWords(schedule, step) {
-  const { segments } = schedule;
-  const place = segments.findIndex(({ end }) => step < end);
-  const { labels, begin, end, pieces, blocks, start, stop } = segments[place];
-  const block = Math.floor(((step - begin) * blocks.length) / (end - begin));
-  const bands = blocks.length / pieces;
-  const piece = `piece ${Math.floor(block / bands) + 1} of ${pieces}`;
+/** Lines on a phase, a layer or a fused group, and on the fusion tile of a step. */
+function runWords(schedule, lane, { begin, end, name, tiles, pieces }, step) {
+  const { edges, steps } = schedule;
+  const stalls = steps.stall_cycles.slice(begin, end).reduce((a, b) => a + b, 0);
+  const stripes = tiles && tiles.length / pieces;
+  const tile = tiles && Math.floor(((step - begin) * tiles.length) / (end - begin));
+  const part = (noun, at, of) => of > 1 && `${noun} ${at + 1} of ${of}`;
   return [
-    `segment ${place}: ${shortened(labels[0], 120)}`,
-    bands > 1 ? `${piece}, band ${(block % bands) + 1} of ${bands}` : piece,
-    `steps ${begin} to ${end - 1}, ${schedule.time(stop - start)}`,
-  ];
+    `${lane === "groups" ? "fused group: " : ""}${shortened(name, 120)}`,
+    tiles && part("micro-batch", Math.floor(tile / stripes), pieces),
+    tiles && part("stripe", tile % stripes, stripes),
+    `${counted(end - begin, "step")}: ${begin} to ${end - 1}`,
+    `${schedule.time(edges[end] - edges[begin])}, stalls ${schedule.time(stalls)} of it`,
+    "click to zoom in",
+  ].filter(Boolean);
 }
 
-/** Lines on a step. @param {Schedule} schedule */
+/** Lines on a step. */
 function stepWords(schedule, step) {
   const { steps, causes } = schedule;
-  const layer =
-    steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`;
+  const layer = steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`;
   const all = schedule.time(schedule.edges[step + 1] - schedule.edges[step]);
   const { words, saved } = savedBySpm(schedule, steps.price?.[step] ?? 0);
   return [
     schedule.stepName(step),
     `${steps.kind[step]}${layer}`,
-    `${all}: computes ${schedule.time(steps.compute_cycles[step])}, waits ${schedule.time(steps.stall_cycles[step])}`,
+    `${all}: computes ${schedule.time(steps.compute_cycles[step])}, stalls ${schedule.time(steps.stall_cycles[step])}`,
     ...causes
       .map((name, cause) => [name, steps.stall_by_cause[cause][step]])
       .filter(([, cycles]) => cycles > 0)
-      .map(([name, cycles]) => `waits for ${name}: ${schedule.time(cycles)}`),
-    saved > 0 &&
-      `${words} more SPM in this step lowers the bound by ${si(saved, schedule.shadow_prices.unit, 3)}`,
+      .map(([name, cycles]) => `stalls for ${name}: ${schedule.time(cycles)}`),
+    saved > 0 && `${words} more SPM in this step lowers the bound by ${si(saved, schedule.shadow_prices.unit, 3)}`,
   ].filter(Boolean);
 }
 
-/** Lines on a DMA command. @param {Schedule} schedule */
-function commandWords(schedule, command) {
+/** Lines on a DMA command. */
+function commandWords(schedule, { kind, tensor, bytes, cycles, step, cause, stall_cycles: stall }) {
   const { tensors, kinds, causes } = schedule;
-  const { kind, tensor, bytes, cycles, step, cause, stall_cycles: stall } = command;
   return [
     `${COMMANDS[kind]}: ${shortened(tensors.name[tensor], 160)}`,
     `${kinds[tensors.kind[tensor]]}, ${si(bytes, "B")} in ${schedule.time(cycles)}`,
     `in ${schedule.stepName(step)}`,
-    stall > 0 && `the engine waits ${schedule.time(stall)} for it (${causes[cause]})`,
+    stall > 0 && `the engine stalls ${schedule.time(stall)} for it (${causes[cause]})`,
   ].filter(Boolean);
 }
 
@@ -112,7 +110,16 @@ function manyWords(schedule, first, last) {
   return [
     `${counted(last - first + 1, "step")} in this column: ${first} to ${last}`,
     `from ${shortened(steps.name[first])} to ${shortened(steps.name[last])}`,
-    `${schedule.time(all)}: computes ${share(computed)}, waits ${share(1 - computed)}`,
-    "zoom in to see each",
+    `computes ${share(computed)} of ${schedule.time(all)}; click: the longest stall`,
+  ];
+}
+
+/** Lines on a step of A: how much B gains in it, and by how much it is ahead after it. */
+function leadWords(a, gained, step) {
+  const [gain, now] = [gained[step + 1] - gained[step], gained[step + 1]];
+  return [
+    a.stepName(step),
+    `A takes ${a.time(a.steps.cycles[step])}, B ${a.time(a.steps.cycles[step] - gain)}`,
+    `here B ${gain < 0 ? "loses" : "gains"} ${a.time(Math.abs(gain))}; then it is ${a.time(Math.abs(now))} ${now < 0 ? "behind" : "ahead"}`,
   ];
 }

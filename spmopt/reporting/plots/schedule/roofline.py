@@ -1,48 +1,52 @@
-"""Layers against what the machine can do, by how often they use a byte."""
+"""Layers of a schedule under the roof of the machine, both axes logarithmic."""
 
 from __future__ import annotations
 
 from math import log10
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter
 
-from spmopt.analysis.breakdown import Breakdown
-from spmopt.analysis.steps import Reals, attainable, ridge_point
+from spmopt.analysis.steps import Reals, attainable
 from spmopt.core.machine import Machine
-from spmopt.core.table import Ints
 from spmopt.reporting.palette import COLORS
 from spmopt.reporting.plots.schedule.axes import entitled, legend_above
 from spmopt.reporting.plots.style import LINE, MARKERS, TEXT, alone, legible
+from spmopt.reporting.roofline import roofline_record
 from spmopt.reporting.schedule_view import ScheduleView
 
 _MOST_AREA, _LEAST_AREA = 220.0, 6.0
 """Square points: of the layer that takes longest, and of the smallest mark."""
 _NAMED, _APART = 6, (0.9, 0.35)
-"""How many layers are named, and how many decades their marks are apart at least."""
+"""Most layers that are named, and the least decades between their marks."""
 _MOST_LETTERS = 28
 
 
 def plot_roofline(picture: ScheduleView, ax: Axes | None = None) -> Axes:
-    """Draw every layer and pass: operations per second over operations per byte of its tensors.
+    """Draw each layer and pass: FLOP/s attained over operational intensity; area: time.
 
-    The area of a mark is the layer's time; the longest are named. A layer that finds its operands
-    on chip may be above the slope: it moves less than each byte once.
+    Layers without DRAM traffic have no intensity and are left out.
     """
     ax = alone(ax)
-    entitled(ax, "Layers under the roofline (area: time)", "operations per second")
-    ax.set_xlabel("operational intensity: operations per byte of the tensors used", fontsize=TEXT)
-    machine, layers = picture.instance.machine, picture.analysis.by_layer()
-    attained = layers.compute_utilization * float(machine.fastest)
-    shown = np.flatnonzero((attained > 0) & (layers.flop_per_byte > 0))
-    for rank, label in enumerate(dict.fromkeys(layers.labels)):
-        rows = np.array([row for row in shown.tolist() if layers.labels[row] == label], np.int64)
+    entitled(ax, "Layers under the roofline (area: time)", "attained FLOP/s")
+    ax.set_xlabel("operational intensity: FLOP per byte of DRAM traffic", fontsize=TEXT)
+    machine = picture.instance.machine
+    record: Any = roofline_record(picture.analysis.by_layer())
+    points = {
+        name: np.array(values, float if name in ("intensity", "attained", "time_s") else object)
+        for name, values in record["points"].items()
+    }
+    drawn = np.isfinite(points["intensity"])
+    points = {name: values[drawn] for name, values in points.items()}
+    for rank, bound in enumerate(("compute", "memory")):
+        of_it = points["bound"] == bound
         ax.scatter(
-            layers.flop_per_byte[rows],
-            attained[rows],
-            s=_areas(layers, rows),
+            points["intensity"][of_it],
+            points["attained"][of_it],
+            s=_areas(points["time_s"])[of_it],
             color=COLORS[rank],
             marker=MARKERS[rank],
             alpha=0.6,
@@ -50,40 +54,38 @@ def plot_roofline(picture: ScheduleView, ax: Axes | None = None) -> Axes:
             edgecolors="white",
             zorder=3,
         )
-        ax.plot([], [], label=label, linestyle="", marker=MARKERS[rank], color=COLORS[rank])
-    _scale(ax, layers.flop_per_byte[shown], attained[shown], machine)
+        look: dict[str, Any] = {"marker": MARKERS[rank], "color": COLORS[rank]}
+        ax.plot([], [], label=f"{bound}-bound", linestyle="", **look)
+    _scale(ax, points["intensity"], points["attained"], machine, record["roof"]["ridge"])
     low, high = ax.get_xlim()
-    corners = np.array([low, ridge_point(machine), high])
-    roof = attainable(machine, corners)
-    ax.plot(
-        corners, roof, color=LINE, linewidth=1.2, label="attainable if every operand came from DRAM"
-    )
-    _name(ax, layers, shown[np.argsort(-layers.cycles[shown], kind="stable")], attained)
+    corners = np.array([low, record["roof"]["ridge"], high])
+    ax.plot(corners, attainable(machine, corners), color=LINE, linewidth=1.2, label="roof")
+    _name(ax, points)
     legend_above(ax)
     return ax
 
 
-def _areas(layers: Breakdown, rows: Ints) -> Reals:
-    part = layers.cycles[rows] / max(1, int(layers.cycles.max(initial=0)))
-    found: Reals = np.maximum(_LEAST_AREA, part * _MOST_AREA)
-    return found
+def _areas(time_s: Reals) -> Reals:
+    areas: Reals = np.maximum(_LEAST_AREA, time_s / time_s.max(initial=1e-30) * _MOST_AREA)
+    return areas
 
 
-def _scale(ax: Axes, frequency: Reals, attained: Reals, machine: Machine) -> None:
+def _scale(ax: Axes, intensity: Reals, attained: Reals, machine: Machine, ridge: float) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
-    x, peak = np.append(frequency, ridge_point(machine)), float(machine.fastest)
+    x, peak = np.append(intensity, ridge), float(machine.fastest)
     ax.set_xlim(x.min() / 2, x.max() * 3)
     ax.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s", places=0))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set_ylim(attained.min(initial=peak) / 4, 2 * peak)
 
 
-def _name(ax: Axes, layers: Breakdown, rows: Ints, attained: Reals) -> None:
-    """Name the layers that take longest, ``rows`` in that order, where names do not meet."""
+def _name(ax: Axes, points: dict[str, Any]) -> None:
+    """Name the layers that take longest, where names do not meet."""
     places: list[tuple[float, float]] = []
-    for row in rows.tolist():
-        at = log10(layers.flop_per_byte[row]), log10(attained[row])
+    for row in np.argsort(-points["time_s"], kind="stable").tolist():
+        x, y = points["intensity"][row], points["attained"][row]
+        at = log10(x), log10(y)
         far = all(
             abs(at[0] - other[0]) > _APART[0] or abs(at[1] - other[1]) > _APART[1]
             for other in places
@@ -92,8 +94,8 @@ def _name(ax: Axes, layers: Breakdown, rows: Ints, attained: Reals) -> None:
             continue
         places.append(at)
         ax.annotate(
-            legible(layers.names[row], _MOST_LETTERS),
-            (layers.flop_per_byte[row], attained[row]),
+            legible(points["name"][row], _MOST_LETTERS),
+            (x, y),
             xytext=(0, -16),
             textcoords="offset points",
             ha="center",

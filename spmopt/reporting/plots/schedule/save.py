@@ -21,7 +21,7 @@ from spmopt.reporting.plots.schedule.over_time import (
     plot_price,
 )
 from spmopt.reporting.plots.schedule.roofline import plot_roofline
-from spmopt.reporting.plots.style import LINE, canvas, finish, legible, paragraph
+from spmopt.reporting.plots.style import LINE, MOST_LETTERS, canvas, finish, legible, paragraph
 from spmopt.reporting.results import figures
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import LANES_SAID, MARKS, conditions, headings
@@ -149,7 +149,7 @@ def _heading(pictures: Sequence[ScheduleView]) -> str:
     ]
     lines = [f"{name}; {said[0]}"] if len(said) == 1 else [name, *said]
     parts = [part.replace(_TIED, " ") for line in lines for part in _even(line)]
-    return "\n".join((*parts, paragraph(conditions(pictures), 400)))
+    return "\n".join((*parts, paragraph(conditions(pictures), MOST_LETTERS)))
 
 
 def _even(line: str) -> list[str]:

@@ -11,7 +11,7 @@ from spmopt.reporting.curves import Curves
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page
 from spmopt.reporting.page.curves import curves_page
-from spmopt.reporting.page.front import TrialSchedule, front_page
+from spmopt.reporting.page.front import TrialCommands, front_page
 from spmopt.reporting.page.story import story_page
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.reporting.search.front import Front, Limit
@@ -24,6 +24,7 @@ from tests.reporting.search.fronts import AREA, NUMBER, TIME, front, trial
 from tests.stories import in_full
 
 Record = Any
+LONG_REMARK = " ".join(["within the gap of another trial"] * 8)
 _MANY = 30_000
 _CYCLES = ("start", "stop", "compute_start")
 _STEPS = ("begin", "end", "next", "step", "operation", "uses_step")
@@ -75,7 +76,7 @@ def _banks() -> str:
 
 
 def _search() -> str:
-    opened = TrialSchedule(trial=0, network="net", commands=(), record=lambda: record("page"))
+    opened = TrialCommands(trial=0, network="net", commands=("spmopt report x.json",))
     return front_page(front(AWKWARD[0]), [opened])
 
 
@@ -87,7 +88,7 @@ def far_front() -> Front:
     return replace(
         found,
         axes=(TIME, replace(AREA, limits=limits), NUMBER),
-        trials=(*members, trial(12, 1.2, 65.0)),
+        trials=(*members, replace(trial(12, 1.2, 65.0), said=(LONG_REMARK,))),
         members=tuple(range(12)),
     )
 
@@ -122,7 +123,7 @@ def repeated(found: Record) -> Record:
         **dict.fromkeys(_STEPS, len(found["steps"]["name"])),
         "tensor": len(found["tensors"]["name"]),
     }
-    parts = ("steps", "tensors", "residencies", "commands", "dram")
+    parts = ("steps", "tensors", "residencies", "commands")
     longer = {
         part: {name: _column(name, values, times, strides) for name, values in found[part].items()}
         for part in parts

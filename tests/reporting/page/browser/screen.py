@@ -110,6 +110,17 @@ class Screen:
         width = box["width"] - GUTTER["left"] - GUTTER["right"]
         return box["left"] + GUTTER["left"] + part * width, box["top"] + down
 
+    def lane(self, name: str, place: int = 0) -> float:
+        """Pixels from the top of the lanes of a schedule to the middle of one."""
+        middle: float = self.run(
+            "const { lanes } = document.querySelectorAll('.stage')[arguments[1]].stage.lanes;"
+            "const lane = lanes.find(({ name }) => name === arguments[0]);"
+            "return lane.top + lane.height / 2",
+            name,
+            place,
+        )
+        return middle
+
     def hover(self, label: str, part: float, down: float) -> str:
         """What is said where the pointer rests."""
         x, y = self.point(label, part, down)

@@ -6,32 +6,42 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from tests.reporting.page.browser.conftest import Show
+from tests.reporting.page.browser.pages import LONG_REMARK
 from tests.reporting.page.browser.screen import Screen
 
-_RING = """
-const svg = document.querySelector(arguments[0]), box = svg.getBoundingClientRect();
-const ring = svg.querySelector('.ring');
-return [box.left + Number(ring.getAttribute('cx')), box.top + Number(ring.getAttribute('cy'))];
-"""
+_PLOT = "return document.querySelector(arguments[0] + ' .plot').plot"
+_PICTURE = "return document.querySelector(arguments[0] + ' .plot canvas').toDataURL()"
 
 
-def count(screen: Screen, css: str) -> int:
-    return len(screen.all(css))
+def lines(screen: Screen, place: str) -> int:
+    """How many lines a chart has."""
+    found: int = screen.run(f"{_PLOT}.lines.length", place)
+    return found
+
+
+def scales(screen: Screen, place: str) -> list[float]:
+    """Least and most of both axes."""
+    found: list[float] = screen.run(
+        f"const {{ scales: {{ x, y }} }} = ({_PLOT.removeprefix('return ')}).chart;"
+        "return [x.min, x.max, y.min, y.max]",
+        place,
+    )
+    return found
 
 
 def chart_label(screen: Screen, place: str) -> str:
-    return str(screen.find(f"{place} svg.chart").get_attribute("aria-label"))
+    return str(screen.find(f"{place} .plot").get_attribute("aria-label"))
 
 
 def test_schedulers_are_hidden_and_shown(show: Show) -> None:
     screen = show("sweep")
-    before = count(screen, "#panels path.series")
-    assert before == count(screen, "#legend input") > 1
+    before, picture = lines(screen, "#panels"), screen.run(_PICTURE, "#panels")
     screen.click("#legend input")
-    assert count(screen, "#panels path.series") == before - 1
+    assert lines(screen, "#panels") == before - 1
+    assert screen.run(_PICTURE, "#panels") != picture
     screen.click("#legend input")
-    assert count(screen, "#panels path.series") == before
-    assert count(screen, "#panels circle.rings") == 4
+    assert lines(screen, "#panels") == before
+    assert screen.run(_PICTURE, "#panels") == picture
 
 
 def test_another_quantity_takes_the_place_of_the_first(show: Show) -> None:
@@ -39,23 +49,19 @@ def test_another_quantity_takes_the_place_of_the_first(show: Show) -> None:
     assert chart_label(screen, "#panels").startswith("time over scratchpad")
     screen.click("#controls input[value='gap to bound']")
     assert chart_label(screen, "#panels").startswith("gap to bound over scratchpad")
-    assert count(screen, "#panels circle.rings") == 0
-    focused = "return document.activeElement.value"
-    assert screen.run(focused) == "gap to bound"
-    assert all(text.endswith(" %") for text in screen.texts("#panels .grid text[text-anchor=end]"))
+    assert screen.run("return document.activeElement.value") == "gap to bound"
+    assert screen.run(f"{_PLOT}.y.text(0.5)", "#panels") == "50 %"
 
 
-def test_each_axis_is_logarithmic_as_its_box_says(show: Show) -> None:
+def test_axes_hold_all_points_and_tick_the_sizes_that_were_swept(show: Show) -> None:
     screen = show("sweep")
-    boxes = "return [...document.querySelectorAll('#controls input[type=checkbox]')]"
-    states = f"{boxes}.map((box) => box.checked)"
-    assert screen.texts("#controls .check") == ["time logarithmic", "scratchpad logarithmic"]
-    assert screen.run(states) == [False, False]
-    marks = "return document.querySelector('#panels path.series').getAttribute('d')"
-    before = screen.run(marks)
-    screen.run(f"{boxes[7:]}[1].click()")
-    assert screen.run(states) == [False, True]
-    assert screen.run(marks) != before
+    low, high, least, most = scales(screen, "#panels")
+    assert low < 4096
+    assert high > 4 * 4096
+    assert least < 0.25
+    assert most > 1.5
+    ticks = screen.run(f"{_PLOT}.x.ticks(12).map((each) => {_PLOT[7:]}.x.text(each))", "#panels")
+    assert ticks == ["4 KiB", "8 KiB", "12 KiB", "16 KiB"]
 
 
 def test_values_and_bounds_of_rows_bear_the_unit_of_their_objective(show: Show) -> None:
@@ -68,58 +74,56 @@ def test_values_and_bounds_of_rows_bear_the_unit_of_their_objective(show: Show) 
 
 def test_the_front_is_drawn_by_any_two_figures(show: Show) -> None:
     screen = show("search")
+    limits = "#front .limit-name"
     assert chart_label(screen, "#front").startswith("area_mm2 over time of 5 trials")
-    assert (count(screen, "path.series"), count(screen, "line.limit")) == (1, 1)
+    assert (lines(screen, "#front"), screen.texts(limits)) == (1, ["area_mm2 <= 9"])
     Select(screen.find("#axes label:nth-of-type(2) select")).select_by_value("trial")
     assert chart_label(screen, "#front").startswith("area_mm2 over trial of 5 trials")
-    assert (count(screen, "path.series"), count(screen, "line.limit")) == (0, 1)
+    assert (lines(screen, "#front"), screen.texts(limits)) == (0, ["area_mm2 <= 9"])
     Select(screen.find("#axes label:nth-of-type(1) select")).select_by_value("time_s")
     assert chart_label(screen, "#front").startswith("time over trial of 5 trials")
-    assert count(screen, "line.limit") == 0
-    assert "1 trial came to nothing" in screen.text("#missing")
+    assert screen.texts(limits) == []
+    assert "1 trial without a result" in screen.text("#missing")
 
 
-def test_a_click_on_a_member_opens_its_schedule(show: Show) -> None:
+def test_a_click_on_a_member_shows_its_machine_and_commands(show: Show) -> None:
     screen = show("search")
-    picture = screen.find("#front svg.chart")
+    picture = screen.find("#front .plot")
     screen.run("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus()", picture)
     picture.send_keys(Keys.HOME + Keys.ARROW_RIGHT)
     assert "trial 0: on the front, solved" in screen.text("#said")
-    x, y = screen.run(_RING, "#front svg.chart")
-    screen.mouse("mouseMoved", x + 9, y + 6)
+    ring = "return document.querySelector('#front .ring').getBoundingClientRect().toJSON()"
+    box = screen.run(ring)
+    x, y = box["left"] + 8 + 9, box["top"] + 8 + 6
+    screen.mouse("mouseMoved", x, y)
     assert screen.texts("#tip > *")[0] == "trial 0: on the front, solved"
+    before = screen.run(_PICTURE, "#front")
     for kind in ("mousePressed", "mouseReleased"):
-        screen.mouse(kind, x + 9, y + 6, button="left", clickCount=1)
-    screen.until("return document.documentElement.dataset.opened === '0'")
-    assert screen.run("return document.activeElement.id") == "opened-head"
-    assert count(screen, "#front circle.chosen") == 1
-    screen.click(".opened a")
-    assert screen.run("return location.hash") == "#front-head"
+        screen.mouse(kind, x, y, button="left", clickCount=1)
+    screen.frames()
+    assert screen.text("#trial h3") == "Trial 0: on the front"
+    assert screen.texts("#trial code") == ["spmopt report x.json"]
+    assert screen.run(_PICTURE, "#front") != before  # the trial is marked
 
 
-def test_themes_reach_a_schedule_that_is_opened(show: Show) -> None:
+def test_themes_reach_charts(show: Show) -> None:
     screen = show("search")
-    screen.click("#trials tbody button", 0)
-    screen.until("return document.documentElement.dataset.opened === '0'")
-    screen.settle()
-    pixels = "return document.querySelector('#pictures .stage canvas').toDataURL()"
-    light = screen.run(pixels)
+    light = screen.run(_PICTURE, "#front")
     screen.click("#theme")
     screen.click("#theme")
     screen.settle()
     assert screen.text("#theme") == "Theme: dark"
-    assert screen.run(pixels) != light
+    assert screen.run(_PICTURE, "#front") != light
 
 
 def test_constraints_far_away_are_arrows_and_leave_the_axes_to_the_trials(show: Show) -> None:
     screen = show("far")
-    assert (count(screen, "line.limit"), count(screen, "path.limit-arrow")) == (0, 2)
-    assert screen.texts("#front .limit-name") == ["area_mm2 <= 1000", "area_mm2 >= 1"]
-    ticks = [float(text) for text in screen.texts("#front .grid text[text-anchor=end]")]
-    assert 59 < min(ticks) < max(ticks) < 66
+    assert screen.texts("#front .limit-name") == ["area_mm2 <= 1000 ▴", "area_mm2 >= 1 ▾"]
+    _, _, low, high = scales(screen, "#front")
+    assert 59 < low < high < 66
 
 
-def test_names_of_members_meet_neither_each_other_nor_a_mark(show: Show) -> None:
+def test_names_of_members_do_not_meet(show: Show) -> None:
     screen = show("far")
     boxes = screen.run(
         "return [...document.querySelectorAll('#front .point-name')]"
@@ -132,13 +136,15 @@ def test_names_of_members_meet_neither_each_other_nor_a_mark(show: Show) -> None
             assert apart or one["bottom"] <= other["top"] + 4 or other["bottom"] <= one["top"] + 4
 
 
-def test_a_sweep_opens_on_what_can_be_seen(show: Show) -> None:
+def test_a_sweep_opens_on_the_gap_where_curves_run_into_the_bound(show: Show) -> None:
     screen = show("close")
     assert chart_label(screen, "#panels").startswith("gap to bound over scratchpad")
     assert screen.text("#title").endswith("gap to bound over scratchpad")
     screen.click("#controls input[value='time']")
-    boxes = "return [...document.querySelectorAll('#controls input[type=checkbox]')]"
-    assert screen.run(f"{boxes}.map((box) => box.checked)") == [True, True]
     assert "logarithmic" in screen.text("#panels .key")
-    screen.run(f"{boxes[7:]}[0].click()")
-    assert "does not begin at 0" in screen.text("#panels .key")
+
+
+def test_remarks_are_shown_in_full(show: Show) -> None:
+    screen = show("far")
+    screen.click("#trials input[value='all']")
+    assert screen.texts("#trials tbody td:last-child")[-1] == LONG_REMARK

@@ -22,7 +22,7 @@ from tests.reporting.page.browser.saved import saved
 from tests.reporting.page.browser.screen import GUTTER, LANES, MAP, MAP_FOOT, MAP_HEAD, Screen
 from tests.reporting.samples import picture
 
-PICTURES = ".stage canvas:not(.bands)"
+PICTURES = ".stage canvas"
 Image = np.ndarray[tuple[int, int, int], np.dtype[np.float64]]
 
 
@@ -65,14 +65,14 @@ def test_compare_mode_has_both_and_their_differences(show: Show, downloads: Path
 def test_what_only_one_keeps_is_marked(show: Show) -> None:
     """It is at first: what one keeps more is strong; the other's half of it stays pale."""
     screen, (a, b) = show("two"), (picture("belady"), picture("page"))
-    shot = "return document.querySelectorAll('.stage canvas:not(.bands)')[arguments[0]].toDataURL()"
-    places = [0, 3]
+    shot = "return document.querySelectorAll('.stage canvas')[arguments[0]].toDataURL()"
+    places = [0, 2]
     before = [screen.run(shot, place) for place in places]
     for place, (one, other) in zip(places, ((a, b), (b, a)), strict=True):
         require_marked(screen, place, one, other)
     screen.click("#mark")
     screen.settle()
-    assert all(screen.run(shot, place) != before[place // 3] for place in places)
+    assert all(screen.run(shot, place) != before[place // 2] for place in places)
     screen.click("#mark")
     screen.settle()
     assert [screen.run(shot, place) for place in places] == before
@@ -85,56 +85,31 @@ def test_nothing_is_drawn_after_the_end_of_the_shorter(show: Show) -> None:
     assert end < 0.95
     screen.click("#contrast tbody button")
     screen.click("[aria-label='All of the time']")
-    for mode in ("addresses", "bytes by kind"):
-        screen.click(f"#controls input[value='{mode}']")
-        screen.settle()
-        inked = [ink(screen, place, end, 1, MAP_HEAD) for place in range(6)]
-        assert inked[3:] == [0.0] * 3
-        assert min(inked[:3]) > 0.5
-        before = [ink(screen, place, 0, end, 0) for place in range(3, 6)]
-        assert min(before) > 0.5
-    for label in (f"{MAP} of B", f"{LANES}: compute, DMA in, DMA out, stalls of B"):
+    screen.settle()
+    inked = [ink(screen, place, end, 1, MAP_HEAD) for place in range(4)]
+    assert inked[2:] == [0.0] * 2
+    assert min(inked[:2]) > 0.5
+    before = [ink(screen, place, 0, end, 0) for place in range(2, 4)]
+    assert min(before) > 0.5
+    for label in (f"{MAP} of B", f"{LANES} of B"):
         assert screen.hover(label, (1 + end) / 2, 60).startswith("B has ended")
         assert "ended" not in screen.hover(label, 0.98 * end, 60)
-
-
-def test_steps_are_aligned(show: Show) -> None:
-    """A step begins in both at once; the map says the same of it as before."""
-    screen, (a, b) = show("two"), (record("belady"), record("page"))
-    screen.click("#controls input[value='step']")
-    screen.settle()
-    count = len(a["steps"]["name"])
-    assert screen.text("#range") == f"steps 0 to {count - 1}"
-    edges = [0]
-    for one, other in zip(a["steps"]["cycles"], b["steps"]["cycles"], strict=True):
-        edges.append(edges[-1] + max(one, other))
-    wide = sorted(range(count), key=lambda k: edges[k] - edges[k + 1])[:3]
-    for step in wide:
-        part = (edges[step] + 0.1 * (edges[step + 1] - edges[step])) / edges[-1]
-        for side in "AB":
-            label = f"{LANES}: compute, DMA in, DMA out, stalls of {side}"
-            assert screen.hover(label, part, 14).startswith(f"step {step}, ")
-    screen.until("return location.hash.includes('align=step')")
-    screen.click("#controls input[value='time']")
-    screen.settle()
-    assert "in view" in screen.text("#range")
-    screen = show("two", state="#align=step")
-    assert screen.text("#range") == f"steps 0 to {count - 1}"
 
 
 def test_the_curve_says_what_is_gained_in_each_step(show: Show) -> None:
     screen, (a, b) = show("two"), (record("belady"), record("page"))
     gained, clock = contrast()["gained_cycles"], a["clock_hz"]
-    label, steps = "Time gained", a["steps"]
+    label, steps = f"{LANES} of A", a["steps"]
     step = max(range(len(steps["name"])), key=lambda k: steps["cycles"][k])
     part = (steps["start"][step] + steps["cycles"][step] / 2) / a["cycles"]
-    said = screen.hover(label, part, 30)
+    lead = screen.lane("B ahead")
+    said = screen.hover(label, part, lead)
     assert said.startswith(f"step {step}, {steps['name'][step]}")
     here = abs(gained[step + 1] - gained[step]) / clock
     assert f"{si(here, 's')}; then it is {si(abs(gained[step + 1]) / clock, 's')}" in said
     there = b["steps"]["name"].index(steps["name"][step])
     assert f"B {si(b['steps']['cycles'][there] / clock, 's')}" in said
-    screen.press(label, part, 30)
+    screen.press(label, part, lead)
     assert screen.texts("#followed h4")[0] == "In A"
     assert "In B" in screen.texts("#followed h4")
 
@@ -150,8 +125,7 @@ def test_a_click_on_a_stall_leads_to_what_is_in_its_way(show: Show) -> None:
     if after > before:
         middle = start + computes + after / 2
     longer = max(a["cycles"], record("page")["cycles"])
-    label = f"{LANES}: compute, DMA in, DMA out, stalls of A"
-    screen.press(label, middle / longer, 8 + 3 * 21 + 8)
+    screen.press(f"{LANES} of A", middle / longer, screen.lane("stalls"))
     assert screen.text("#followed h3") == steps["name"][longest]
     rows = a["explained"]["steps"][str(longest)]
     said = screen.texts("#followed .explained li")
@@ -180,20 +154,6 @@ def ink(screen: Screen, place: int, start: float, stop: float, top: int) -> floa
     wide = image.shape[1] - GUTTER["left"] - GUTTER["right"]
     begin, end = (GUTTER["left"] + round(part * wide) for part in (start, stop))
     return float((image[top:, begin + 2 : end - 2, 3] > 0).mean())
-
-
-def test_the_overview_shows_both_to_their_ends(show: Show) -> None:
-    screen = show("two")
-    found = [record(name) for name in ("belady", "page")]
-    longest = max(one["cycles"] for one in found)
-    image = seen(screen, "canvas.overview", 0)
-    wide = image.shape[1] - GUTTER["left"] - GUTTER["right"]
-    for strip, one in zip(np.split(image, 2), found, strict=True):
-        end = GUTTER["left"] + round(wide * one["cycles"] / longest)
-        # Without the frame of what is in view.
-        inner, after = strip[4:-4, GUTTER["left"] + 4 : end - 4], strip[4:-4, end + 4 : -16]
-        assert len(np.unique(inner.reshape(-1, 4), axis=0)) > 2
-        assert (after[:, :, 3] == 0).all()
 
 
 def seen(screen: Screen, css: str, place: int) -> Image:

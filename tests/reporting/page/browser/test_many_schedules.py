@@ -1,4 +1,4 @@
-"""Pages of a sweep and of a search: points say what they are, and lead to schedules."""
+"""Pages of a sweep and of a search: points say what they are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from selenium.webdriver.common.keys import Keys
 
 from spmopt.reporting.search.front import front_record
 from tests.reporting.page.browser.conftest import Show
-from tests.reporting.page.browser.pages import record, sweep
+from tests.reporting.page.browser.pages import sweep
 from tests.reporting.page.browser.saved import saved
-from tests.reporting.page.browser.screen import MAP, MAP_HEAD, Screen
+from tests.reporting.page.browser.screen import Screen
 from tests.reporting.samples import AWKWARD
 from tests.reporting.search.fronts import front
 
@@ -20,7 +20,7 @@ _TIP = "const t = document.getElementById('tip'); return t.hidden ? '' : t.inner
 
 def points(screen: Screen, chart: str, keys: str) -> str:
     """What a chart says after these keys."""
-    picture = screen.find(f"{chart} svg.chart")
+    picture = screen.find(f"{chart} .plot")
     screen.run("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus()", picture)
     screen.frames()  # a page that still scrolls takes down what is said
     picture.send_keys(keys)
@@ -58,13 +58,8 @@ def test_points_of_a_front_say_what_trials_are(show: Show) -> None:
     assert any(AWKWARD[0] in text for text in seen)
 
 
-def test_a_trial_leads_to_its_schedule(show: Show) -> None:
+def test_a_trial_is_shown_with_all_its_texts(show: Show) -> None:
     screen = show("search")
     screen.click("#trials tbody button", 0)
-    screen.until("return document.documentElement.dataset.opened === '0'")
-    assert screen.text("#opened-head") == "Schedule of trial 0: net"
-    for figure in record("page")["figures"]:
-        assert screen.text(f"[data-key={figure['key']}] .value") == figure["text"]
-    assert screen.hover(MAP, 0.5, MAP_HEAD + 150)
     facts: Any = front_record(front(AWKWARD[0]))["trials"]
     assert all(text in screen.text("#trial") for text in facts[0]["texts"].values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from spmopt.reporting.story import page_record
 from tests.reporting.page.browser.conftest import Show
@@ -25,36 +26,25 @@ def test_nothing_is_wider_than_the_window(show: Show, size: tuple[int, int], the
         assert max(screen.run(feet)) <= height
 
 
-def test_bars_are_to_scale_on_both_axes(show: Show) -> None:
+def test_bars_begin_at_0_or_above_as_the_box_says(show: Show) -> None:
     screen = show("story", width=1440)
     record: Any = page_record(in_full().instance, in_full().decisions)
     times = [each["time_s"] for each in record["decisions"]]
-    ends = (
-        "return [...document.querySelectorAll('.waterfall tbody tr:not(.ticks)')].map((row) =>"
-        "row.querySelectorAll('.stretch')[1].getBoundingClientRect().right)"
-    )
-    seen = {}
-    for scale in ("from 0", "what is saved"):
-        screen.run(f"document.querySelector('#scale input[value=\"{scale}\"]').click()")
-        right = screen.run(ends)
-        seen[scale] = (right[0] - right[-1]) / (times[0] - times[-1])
-        for end, time in zip(right, times, strict=True):
-            assert right[0] - end == pytest.approx(seen[scale] * (times[0] - time), abs=1)
-    assert seen["what is saved"] > seen["from 0"]
-    left = screen.run(
-        "return document.querySelector('.waterfall .bar').getBoundingClientRect().left"
-    )
-    screen.run("document.querySelector('#scale input[value=\"from 0\"]').click()")
-    right = screen.run(ends)
-    assert (right[0] - left) / (right[-1] - left) == pytest.approx(times[0] / times[-1], rel=0.02)
+    fall = "const { chart, lines } = document.querySelector('#fall .plot').plot;"
+    scale = f"{fall} return [chart.scales.y.min, chart.scales.y.max]"
+    assert screen.run(f"{fall} return lines[1].y") == times
+    low, high = screen.run(scale)
+    assert (low, high > max(times)) == (0, True)
+    screen.click("#from-zero")
+    assert 0 < screen.run(scale)[0] < min(times)
+    assert "does not begin at 0" in screen.text("#scale")
 
 
-def test_a_row_says_all_of_it(show: Show) -> None:
+def test_each_bar_says_all_of_it_to_keys(show: Show) -> None:
     screen = show("story", width=1440)
-    screen.run(
-        "document.querySelectorAll('.waterfall tr.idle, .waterfall tbody tr')[1].dispatchEvent("
-        "new PointerEvent('pointermove', {clientX: 300, clientY: 400, bubbles: true}))"
-    )
+    chart = screen.find("#fall .plot")
+    screen.run("arguments[0].focus()", chart)
+    chart.send_keys(Keys.HOME + Keys.ARROW_RIGHT)
     text = screen.text("#tip")
     assert "saves" in text
     assert "cross the DRAM boundary" in text
@@ -65,8 +55,8 @@ def test_each_schedule_has_its_points(show: Show) -> None:
     record: Any = page_record(in_full().instance, in_full().decisions)
     for place, roofline in enumerate(record["rooflines"]):
         screen.run(f"document.querySelectorAll('#schedules input')[{place}].click()")
-        dots = screen.run("return document.querySelectorAll('#roofs circle.marks').length")
-        assert dots == len(roofline["points"]["name"])
+        points = screen.run("return document.querySelector('#roofs .plot').plot.points.length")
+        assert points == len(roofline["points"]["name"])
         focus = "return document.querySelector('#schedules input:checked').value"
         assert screen.run(focus) == roofline["name"]
     rows = screen.run("return document.querySelectorAll('#decisions tbody tr').length")

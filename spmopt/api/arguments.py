@@ -25,27 +25,13 @@ _ALIASES = {
     "Reported": "Subject | Story",
     "Subject": "Solution | Sequence[Solution] | SweepTable | HardwareSearch",
 }
-_WORDS = {
-    "str": ("a text", "texts"),
-    "Path": ("a path", "paths"),
-    "int": ("a whole number", "whole numbers"),
-    "float": ("a number", "numbers"),
-    "bool": ("True or False", "True or False"),
-    "Policy": ("a policy", "policies"),
-    "Kernel": ("a function", "functions"),
-    "Graph": ("a graph", "graphs"),
-    "Workload": ("a workload (spmopt.load makes one)", "workloads"),
-    "Machine": ("a machine (spmopt.machine makes one)", "machines"),
-    "Instance": ("an instance (spmopt.lower makes one)", "instances"),
-    "Solution": ("a solution (spmopt.solve makes one)", "solutions"),
-    "Story": ("a story", "stories"),
-    "SweepTable": ("a sweep", "sweeps"),
-    "HardwareSearch": ("a hardware search", "hardware searches"),
-    "Objective": ("an objective", "objectives"),
-    "Callbacks": ("spmopt.Callbacks", "spmopt.Callbacks"),
-    "Buffer": ("a spmopt.Buffer", "buffers (spmopt.Buffer)"),
+_MADE_BY = {
+    "Workload": "spmopt.load",
+    "Machine": "spmopt.machine",
+    "Instance": "spmopt.lower",
+    "Solution": "spmopt.solve",
 }
-"""What an argument must be, one and several; a class that is not here goes by its name."""
+"""Functions that make the records which others take."""
 _UNSAID = ("None", "SchedulerEntry")
 _PLAIN = (str, bytes, int, float, complex, list, tuple, dict, set, type(None))
 
@@ -70,7 +56,7 @@ _TESTS: dict[str, Callable[[object], bool]] = {
     "Policy": callable,
     "Kernel": callable,
 }
-"""Whether a value is what an annotation says; of any other name, a class, its bases tell."""
+"""Tests of a value by the name of an annotation; any other name must be a class of its bases."""
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -96,8 +82,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 def _require(name: str, value: object, parameter: Parameter) -> None:
     kinds = _parsed(str(parameter.annotation))
     if not any(_is(value, kind) for kind in kinds):
-        words = [_word(kind, 0) for kind in kinds if ast.unparse(kind) not in _UNSAID]
-        raise InputError(f"{name} {_shown(value)}: must be {_listed(words)}")
+        texts = [_spelled(kind) for kind in map(ast.unparse, kinds) if kind not in _UNSAID]
+        raise InputError(f"{name} {_shown(value)}: must be {' | '.join(texts)}")
 
 
 @cache
@@ -139,27 +125,12 @@ def _holds(value: object, outer: str, inner: list[tuple[ast.expr, ...]]) -> bool
     )
 
 
-def _word(kind: ast.expr, several: int) -> str:
-    if isinstance(kind, ast.Subscript):
-        inner = kind.slice.elts if isinstance(kind.slice, ast.Tuple) else [kind.slice]
-        some = [
-            _listed([_word(each, 1) for each in _choices(part) if ast.unparse(each) not in _UNSAID])
-            for part in inner
-        ]
-        if ast.unparse(kind.value) == "Mapping":
-            return f"a mapping of {some[0]} to {some[1]}"
-        return f"{'lists' if several else 'a list'} of {some[0]}"
-    name = ast.unparse(kind)
-    return _WORDS.get(name, (f"spmopt.{name}",) * 2)[several]
-
-
-def _listed(words: list[str]) -> str:
-    head, last = words[:-1], words[-1]
-    return f"{', '.join(head)} or {last}" if head else last
+def _spelled(kind: str) -> str:
+    return f"{kind} ({_MADE_BY[kind]} makes one)" if kind in _MADE_BY else kind
 
 
 def _shown(value: object) -> str:
-    """Return a plain value, shortened; of another what it is, for its text may be a page."""
+    """Return a plain value, shortened, or the type of any other: its text may be a page."""
     if isinstance(value, _PLAIN):
         return " ".join(shortened(value).split())
     return f"is of type {type(value).__name__}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
@@ -215,7 +215,7 @@ def inspect(
     InputError
         The file or network cannot be read, or an option does not go with it.
     """
-    options = {
+    options: dict[str, Any] = {
         "training": training,
         "optimizer": optimizer,
         "dtype": dtype,
@@ -233,8 +233,8 @@ def inspect(
     try:
         workload = load(source, batch=batch, **options, callbacks=callbacks)
     except InputError as error:
-        return _with(known, problem="" if known.open_options else str(error), top=top)
-    return _sized(workload, _with(known, notes=notes), top, callbacks)
+        return replace(known, problem="" if known.open_options else str(error), top=top)
+    return _sized(workload, replace(known, notes=notes), top, callbacks)
 
 
 _BATCH = "--batch 32"
@@ -277,10 +277,6 @@ def _surveyed(
     )
 
 
-def _with(known: Inspection, **changes: object) -> Inspection:
-    return Inspection(**{**vars(known), **changes})  # type: ignore[arg-type]
-
-
 def _sized(
     workload: Workload, known: Inspection | None, top: int | None, callbacks: Callbacks
 ) -> Inspection:
@@ -289,15 +285,16 @@ def _sized(
     instance = lower(workload, lowering=mapper, callbacks=callbacks)
     found = known or Inspection(title=workload.title)
     if workload.graph is not None and known is None:
-        found = _with(found, **_of_graph(workload.graph))
+        inputs, operators = _of_graph(workload.graph)
+        found = replace(found, inputs=inputs, operators=operators)
     elif known is None:
         kinds = Counter(operation.kind for operation in instance.operations)
-        found = _with(found, operators=_counted(kinds))
+        found = replace(found, operators=_counted(kinds))
     layers = [_layer(instance, step, each) for step, each in enumerate(instance.operations)]
     weights = sum(
         tensor.size_bytes for tensor in instance.tensors if tensor.kind in ("weight", "state")
     )
-    return _with(
+    return replace(
         found,
         title=workload.title,
         layers=layers,
@@ -307,14 +304,14 @@ def _sized(
     )
 
 
-def _of_graph(graph: Graph) -> dict[str, object]:
+def _of_graph(graph: Graph) -> tuple[list[InspectedInput], list[InspectedOperator]]:
     """Return inputs and operators of a graph."""
     inputs = [
         InspectedInput(name=value.name, element_type=value.element_type, dimensions=value.shape)
         for value in graph.values
         if value.kind == "input"
     ]
-    return {"inputs": inputs, "operators": _counted(Counter(node.operator for node in graph.nodes))}
+    return inputs, _counted(Counter(node.operator for node in graph.nodes))
 
 
 def _counted(kinds: Mapping[str, int]) -> list[InspectedOperator]:

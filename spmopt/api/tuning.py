@@ -150,7 +150,7 @@ def tune(
     require_energies(setup)
     for name, value, least in (("trials", trials, 1), ("workers", workers, 0), ("seed", seed, 0)):
         if value < least:
-            raise InputError(f"{name} {value}: must be at least {least}")
+            raise ArgumentError(name, f" {value}: must be at least {least}")
     if timeout is not None and not timeout >= 0:
         raise ArgumentError("timeout", f" {timeout}: must be 0 or more")
     require_sampler(sampler, setup.space, setup.objectives)

@@ -131,8 +131,8 @@ def test_a_network_beside_a_result_is_computed(
     assert other.code == 2
     assert "network: is not what bert-tiny training" in other.err
     for options, said in (
-        ("--kernels reference", "--kernels reference: the result does not say what its operations"),
-        ("--data normal", "--kernels reference: the result does not say"),
+        ("--kernels reference", "kernels reference: the result does not say what its operations"),
+        ("--data normal", "kernels reference: the result does not say"),
         ("--kernels hash --data normal", "--data: is for kernels reference"),
         (f"{SMALL} --training --optimizer adam --data odd", "no data called 'odd'"),
     ):

@@ -116,7 +116,7 @@ def test_an_excluded_trial_shows_its_proof(run: Run) -> None:
     [
         ("--space none.toml", "space none.toml: cannot be read"),
         ("--space s.toml --objective tim", "did you mean time?"),
-        ("--space s.toml --objective ,", "--objective: name at least one"),
+        ("--space s.toml --objective ,", "objectives: name at least one"),
         ("--space s.toml --objective area", "area_mm2: the area of the scratchpad is not known"),
         ("--space s.toml --objective time --sampler tp", "no sampler called 'tp'"),
         ("--space s.toml --sampler cma-es --objective time,cost", "takes one objective"),

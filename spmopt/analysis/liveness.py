@@ -18,7 +18,8 @@ def live_activation_bytes(instance: Instance) -> Ints:
     the first operation on, results that are kept to the last.
     """
     count = len(instance.operations)
-    first, last = {}, {}
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
     for step, operation in enumerate(instance.operations):
         for tensor in operation.tensors:
             first.setdefault(tensor, step)

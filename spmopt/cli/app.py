@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cyclopts import App, Parameter
 from cyclopts.help import DefaultFormatter
 
 from spmopt import __version__
-from spmopt.cli.options import HELP_ALL, HELP_FLAGS, INPUTS, MANY, PARTS, SCHEDULES
+from spmopt.cli.commands import COMMANDS
+from spmopt.cli.options import HELP_ALL, HELP_FLAGS
 from spmopt.cli.project import apply_project
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
     from rich.console import Console, ConsoleOptions
 
-COMMANDS = {
-    "solve": ("schedule", SCHEDULES, "Schedule a network, verify the schedule, certify its bound."),
-    "compare": ("schedule", SCHEDULES, "Compare schedulers with the best certified bound."),
-    "verify": ("schedule", SCHEDULES, "Recompute every claim of a result file, without a solver."),
-    "analyze": ("schedule", SCHEDULES, "Show where a schedule's time, traffic and reuse go."),
-    "explain": ("schedule", SCHEDULES, "Explain the stalls of a schedule, and what would help."),
-    "story": ("story", SCHEDULES, "Show what each decision saves, one after the other."),
-    "run": ("run", SCHEDULES, "Execute a verified schedule on real numbers."),
-    "emit": ("emit", SCHEDULES, "Write DMA and compute commands for the back end of a compiler."),
-    "trace": ("views", SCHEDULES, "Write a schedule, or two, as a trace for ui.perfetto.dev."),
-    "plot": ("views", SCHEDULES, "Draw a schedule, two, a sweep or a search: .png, .svg, .pdf."),
-    "report": (
-        "views",
-        SCHEDULES,
-        "Make an offline page (HTML) of schedules, a sweep or a search.",
-    ),
-    "inspect": ("inspect", INPUTS, "Show inputs, operators, layers and peak of a network."),
-    "networks": ("lists", INPUTS, "List the networks that are built in."),
-    "schedulers": ("lists", INPUTS, "List the schedulers and their options."),
-    "machines": ("lists", INPUTS, "List machines."),
-    "technologies": ("lists", INPUTS, "List memory technologies, or their figures at a capacity."),
-    "instance": ("schedule", INPUTS, "Write the instance of a network as JSON."),
-    "export": ("views", INPUTS, "Write the integer program of a problem as MPS or LP."),
-    "place": ("parts", PARTS, "Assign offsets to buffers with known lifetimes."),
-    "tiles": ("parts", PARTS, "Compare orders of a layer's gradients in tiles."),
-    "sweep": ("sweep", MANY, "Run schedulers over ranges of machines and batch sizes."),
-    "merge": ("sweep", MANY, "Join the files of the shards of a sweep."),
-    "tune": ("tune", MANY, "Search machines for networks; show the Pareto front."),
-}
-"""Module, panel and summary of each command."""
 _RARE = frozenset(
     (
         *("--optimizer", "--param", "--assume-pointwise", "--operators"),
@@ -99,7 +72,7 @@ def application(words: list[str]) -> App:
         version=f"spmopt {__version__}",
         version_flags=("--version", "-V"),
         default_parameter=Parameter(negative=(), show_default=_default, allow_repeating=True),
-        config=apply_project,
+        config=partial(apply_project, options_of),
         console=results(),
     )
     for name, (module, group, summary) in COMMANDS.items():
@@ -109,3 +82,16 @@ def application(words: list[str]) -> App:
         app.command(path, name=name, group=group, help=None if own else summary)
     app.register_install_completion_command(help="Install completion of commands in the shell.")
     return app
+
+
+def options_of(names: Iterable[str]) -> set[str]:
+    """Return the options of commands, and of the commands within them."""
+    app = application([])
+    commands = [app[name] for name in names]
+    commands += [part[name] for part in commands for name in part if not name.startswith("-")]
+    return {
+        name
+        for command in commands
+        for argument in command.assemble_argument_collection()
+        for name in argument.names
+    }

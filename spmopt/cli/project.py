@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cyclopts.config import Dict
 
 from spmopt.api.inputs import is_stored
+from spmopt.cli.commands import COMMANDS
 from spmopt.cli.terminal.output import print_message
 from spmopt.core.border import is_file, read_toml
 from spmopt.core.errors import InputError, unknown
@@ -22,26 +23,38 @@ _FILES = ("machine", "technology", "space", "cfg", "cover", "costs")
 _SUFFIXES = (".toml", ".cfg", ".csv", ".json")
 
 
-def apply_project(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+def apply_project(
+    options_of: Callable[[Iterable[str]], set[str]],
+    app: App,
+    commands: tuple[str, ...],
+    arguments: ArgumentCollection,
+) -> None:
     """Set options that are in the project file and not on the command line, and say which.
 
     A stored instance or result as input fixes them: then the file is left out.
+
+    Parameters
+    ----------
+    options_of
+        Returns the options of commands by name.
+    app, commands, arguments
+        Parsed command, its name, and its arguments.
 
     Raises
     ------
     InputError
         The file is not TOML, or names an option that no command has.
     """
-    from spmopt.cli.app import COMMANDS
-
     path = found_file()
     given = {each.name.removeprefix("--"): each for each in arguments if each.tokens}
     if path is None or not commands or any(map(_is_stored, given.values())):
         return
     every, own = _read(path, commands[0])
     known = {_bare(name) for each in arguments for name in each.names}
-    _require_known(path, set(every) - known, COMMANDS)
-    _require_known(path, set(own) - known, commands[:1])
+    for odd, names in ((set(every) - known, tuple(COMMANDS)), (set(own) - known, commands[:1])):
+        allowed = set(map(_bare, options_of(names))) if odd else known
+        for key in sorted(odd - allowed):
+            raise InputError(f"{path}: {unknown('option', key, allowed)}")
     placed = {key: _placed(key, value, path.parent) for key, value in {**every, **own}.items()}
     apply = Dict(placed, source=str(path), use_commands_as_keys=False, allow_unknown=True)
     apply(app, commands, arguments)
@@ -58,30 +71,9 @@ def found_file() -> Path | None:
 
 def _read(path: Path, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of all commands, and those of one."""
-    from spmopt.cli.app import COMMANDS
-
     found = read_toml(path, str(path))
     tables = {name: found.pop(name) for name in COMMANDS if isinstance(found.get(name), dict)}
     return found, tables.get(command, {})
-
-
-def _require_known(path: Path, keys: set[str], names: Iterable[str]) -> None:
-    """Raise :class:`InputError` for a key that is an option of none of the commands."""
-    if not keys:
-        return
-    from spmopt.cli.app import application
-
-    app = application([])
-    commands = [app[name] for name in names]
-    commands += [part[name] for part in commands for name in part if not name.startswith("-")]
-    known = {
-        _bare(name)
-        for command in commands
-        for each in command.assemble_argument_collection()
-        for name in each.names
-    }
-    for key in sorted(keys - known):
-        raise InputError(f"{path}: {unknown('option', key, known)}")
 
 
 def _bare(option: str) -> str:

@@ -14,6 +14,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
+from spmopt.cli.commands import COMMANDS
 from spmopt.core.errors import nearest, unknown
 
 _KINDS = {int: "a whole number", float: "a number"}
@@ -45,8 +46,6 @@ def _no_such_option(error: UnknownOptionError) -> str:
 
 
 def _no_such_command(error: UnknownCommandError) -> str:
-    from spmopt.cli.app import COMMANDS
-
     (name, *_) = error.unused_tokens or ("",)
 
     scripts = {"study": "studies", "bench": "benches"}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from spmopt.analysis.summary import NetworkSummary
 from spmopt.reporting.quantities import si
 from spmopt.reporting.tables import Grid, Line, NamedValues, Part
 
-if TYPE_CHECKING:
-    from spmopt.api.inspecting import Inspection
 
-
-def inspection_parts(found: Inspection) -> Iterator[Part]:
+def inspection_parts(found: NetworkSummary) -> Iterator[Part]:
     """Yield the parts of an inspection from top to bottom."""
     yield found.title
     yield ""
@@ -42,7 +39,7 @@ def _shape(dimensions: tuple[int | str | None, ...]) -> str:
     return " x ".join("?" if size is None else str(size) for size in dimensions) or "scalar"
 
 
-def _operators(found: Inspection) -> Iterator[Part]:
+def _operators(found: NetworkSummary) -> Iterator[Part]:
     """Yield the operators; a column for rules only where one is missing."""
     if all(each.has_rule for each in found.operators):
         counts = ", ".join(f"{each.name} {each.nodes}" for each in found.operators)
@@ -56,7 +53,7 @@ def _operators(found: Inspection) -> Iterator[Part]:
     yield ""
 
 
-def _layers(found: Inspection) -> Iterator[Part]:
+def _layers(found: NetworkSummary) -> Iterator[Part]:
     """Yield the largest layers, or all in the given order."""
     shown = list(found.layers)
     if found.top is not None and len(shown) > found.top:
@@ -80,7 +77,7 @@ def _layers(found: Inspection) -> Iterator[Part]:
     yield ""
 
 
-def _totals(found: Inspection) -> Iterator[tuple[str, str]]:
+def _totals(found: NetworkSummary) -> Iterator[tuple[str, str]]:
     yield "operations", f"{len(found.layers):,}"
     yield "MACs", f"{found.macs:,}"
     yield "weights", si(found.weight_bytes, "B")

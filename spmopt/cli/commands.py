@@ -1,0 +1,36 @@
+"""The commands: module, panel and summary of each."""
+
+from __future__ import annotations
+
+from spmopt.cli.options import INPUTS, MANY, PARTS, SCHEDULES
+
+COMMANDS = {
+    "solve": ("schedule", SCHEDULES, "Schedule a network, verify the schedule, certify its bound."),
+    "compare": ("schedule", SCHEDULES, "Compare schedulers with the best certified bound."),
+    "verify": ("schedule", SCHEDULES, "Recompute every claim of a result file, without a solver."),
+    "analyze": ("schedule", SCHEDULES, "Show where a schedule's time, traffic and reuse go."),
+    "explain": ("schedule", SCHEDULES, "Explain the stalls of a schedule, and what would help."),
+    "story": ("story", SCHEDULES, "Show what each decision saves, one after the other."),
+    "run": ("run", SCHEDULES, "Execute a verified schedule on real numbers."),
+    "emit": ("emit", SCHEDULES, "Write DMA and compute commands for the back end of a compiler."),
+    "trace": ("views", SCHEDULES, "Write a schedule, or two, as a trace for ui.perfetto.dev."),
+    "plot": ("views", SCHEDULES, "Draw a schedule, two, a sweep or a search: .png, .svg, .pdf."),
+    "report": (
+        "views",
+        SCHEDULES,
+        "Make an offline page (HTML) of schedules, a sweep or a search.",
+    ),
+    "inspect": ("inspect", INPUTS, "Show inputs, operators, layers and peak of a network."),
+    "networks": ("lists", INPUTS, "List the networks that are built in."),
+    "schedulers": ("lists", INPUTS, "List the schedulers and their options."),
+    "machines": ("lists", INPUTS, "List machines."),
+    "technologies": ("lists", INPUTS, "List memory technologies, or their figures at a capacity."),
+    "instance": ("schedule", INPUTS, "Write the instance of a network as JSON."),
+    "export": ("views", INPUTS, "Write the integer program of a problem as MPS or LP."),
+    "place": ("parts", PARTS, "Assign offsets to buffers with known lifetimes."),
+    "tiles": ("parts", PARTS, "Compare orders of a layer's gradients in tiles."),
+    "sweep": ("sweep", MANY, "Run schedulers over ranges of machines and batch sizes."),
+    "merge": ("sweep", MANY, "Join the files of the shards of a sweep."),
+    "tune": ("tune", MANY, "Search machines for networks; show the Pareto front."),
+}
+"""Module, panel and summary of each command."""

@@ -136,7 +136,7 @@ def _square(x: int) -> Row:
 
 
 def _values(folder: Path) -> None:
-    kept = Journal(folder / "j.jsonl", {"a": 1}, replace=True)
+    kept = Journal(folder / "j.jsonl", {"a": 1})
     run({"a": 1, "b": 2}, _square, kept)
     document.write_json(folder / "all.json", {key: kept.get(key) for key in ("a", "b")})
     kept.remove()

@@ -63,8 +63,6 @@ def sweep(
     time_limit: float = 60.0,
     tolerance: float = 1e-3,
     jobs: int | None = 1,
-    scheduler_address: str | None = None,
-    wait_for_workers: int = 0,
     shard: str | None = None,
     output: str | Path | None = None,
     callbacks: Callbacks = QUIET,
@@ -98,10 +96,6 @@ def sweep(
     jobs
         Number of processes; None: all processors. More than one need a script that can be
         imported, see :mod:`multiprocessing`.
-    scheduler_address
-        Dask scheduler whose workers replace processes, e.g. tcp://host:8786.
-    wait_for_workers
-        Number of workers that the Dask scheduler must have before anything starts.
     shard
         Run only the I-th of N parts of the points, into a file of its own, which :func:`merge`
         joins with the others.
@@ -137,7 +131,7 @@ def sweep(
     found = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
     cases = [case for network in found for case in cases_of(network, machine, axes)]
     entries = _schedulers(schedulers, objective, cases)
-    if jobs != 1 and scheduler_address is None:
+    if jobs != 1:
         _require_sendable(entries.values())
     chosen = tuple(entries)
     search = SolveOptions(
@@ -173,19 +167,12 @@ def sweep(
     table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
     count, left = len(part.keys(table)), ""
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))
-    queue = TaskQueue(
-        processors() if jobs is None else jobs,
-        scheduler_address,
-        wait_for_workers=wait_for_workers,
-        report=callbacks.note,
-    )
+    queue = TaskQueue(processors() if jobs is None else jobs, report=callbacks.note)
     try:
         if mixed is not None:
             callbacks.warn(mixed)
         with queue:
-            ended = run_sweeps([part], table, queue, report=callbacks.progress, warn=callbacks.warn)
-        if not ended.complete:
-            callbacks.note(f"{count - len(table)} of {count} rows are with other processes")
+            run_sweeps([part], table, queue, report=callbacks.progress, warn=callbacks.warn)
     except callbacks.interrupts:
         left = f"{len(table)} of {count} rows{_kept(path)}"
     return SweepTable(table.rows, list(table.columns.types), extra, None, left)

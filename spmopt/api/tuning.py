@@ -47,8 +47,6 @@ def tune(
     seed: int = 0,
     prune: bool = True,
     workers: int = 0,
-    scheduler_address: str | None = None,
-    wait_for_workers: int = 0,
     timeout: float | None = None,
     storage: str | Path | None = None,
     study: str | None = None,
@@ -93,10 +91,6 @@ def tune(
     workers
         Number of processes that schedule; 0: schedule in this one. Others need a script that can
         be imported, see :mod:`multiprocessing`.
-    scheduler_address
-        Dask scheduler whose workers evaluate trials, e.g. tcp://host:8786.
-    wait_for_workers
-        Workers that the Dask scheduler must have before anything starts.
     timeout
         Time in seconds after which no trial is started.
     storage
@@ -159,8 +153,6 @@ def tune(
         sampler=sampler,
         seed=seed,
         workers=workers,
-        address=scheduler_address,
-        wait_for_workers=wait_for_workers,
         timeout_s=timeout,
         prune=prune,
     )

@@ -46,9 +46,6 @@ class TaskQueue:
     ----------
     jobs
         Processes of this machine, or how many tasks ``executor`` works on at a time.
-    address, wait_for_workers
-        Of the scheduler of a Dask cluster, which works on it in place of processes, and how many
-        workers it must have.
     executor
         Works on it in place of processes; it is not shut down here.
     report
@@ -58,14 +55,11 @@ class TaskQueue:
     def __init__(
         self,
         jobs: int = 1,
-        address: str | None = None,
         *,
-        wait_for_workers: int = 0,
         executor: Executor | None = None,
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._jobs, self._address, self._wanted = jobs, address, wait_for_workers
-        self._executor, self._report = executor, report
+        self._jobs, self._executor, self._report = jobs, executor, report
         self._stack = ExitStack()
         self._number = count()
         self._queue: list[_Task] = []
@@ -73,9 +67,9 @@ class TaskQueue:
 
     def __enter__(self) -> TaskQueue:
         self._stack.enter_context(endings_as_interrupt())
-        if self._executor is None and (self._address is not None or self._jobs > 1):
-            found = open_executor(self._jobs, self._address, self._wanted, self._report)
-            self._executor, self._jobs = self._stack.enter_context(found)
+        if self._executor is None and self._jobs > 1:
+            found = open_executor(self._jobs, self._report)
+            self._executor = self._stack.enter_context(found)
         return self
 
     def __exit__(

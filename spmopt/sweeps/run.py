@@ -66,22 +66,6 @@ class Sweep:
         return (replace(self, only=frozenset(points)) if cut else self), cut
 
 
-@dataclass(frozen=True, kw_only=True)
-class Completion:
-    """How a run of sweeps ended.
-
-    Attributes
-    ----------
-    complete
-        Whether all rows are there; if not, another process is at them.
-    solves
-        Programs that were solved for their curves.
-    """
-
-    complete: bool
-    solves: int
-
-
 def run_sweeps(
     sweeps: Sequence[Sweep],
     table: RowTable,
@@ -89,8 +73,8 @@ def run_sweeps(
     *,
     report: Report = lambda message, part: None,
     warn: Callable[[str], None] = lambda message: None,
-) -> Completion:
-    """Add the rows of sweeps to a table, but for those that are there or that others are at.
+) -> int:
+    """Add the rows of sweeps to a table, but for those that are there; wait for other processes.
 
     However it ends, what was finished is on disk: rows in the table, those of finished sweeps in
     their order; until then, solutions of curves beside it.
@@ -101,6 +85,11 @@ def run_sweeps(
         Entered; who works.
     report, warn
         Told of progress, and of what is doubtful.
+
+    Returns
+    -------
+    int
+        Number of programs that were solved for curves.
 
     Raises
     ------
@@ -129,19 +118,20 @@ def run_sweeps(
         )
         for number, each in enumerate(sweeps)
     ]
-    complete = False
     try:
-        for run in runs:
-            for case in run.sweep.cases:
-                run.begin(next(ranks), case)
-        for _ in queue.steps():
-            pass
-        complete = all(key in table for key in keys)
+        for _ in table.rounds(keys, report):
+            for run in runs:
+                for case in run.sweep.cases:
+                    run.begin(next(ranks), case)
+            for _ in queue.steps():
+                pass
     finally:
-        table.close(keys if complete else None)
-    for run in runs if complete else ():
+        table.close(keys)
+        for run in runs:
+            run.solutions.close()
+    for run in runs:
         run.solutions.remove()
-    return Completion(complete=complete, solves=sum(run.solves for run in runs))
+    return sum(run.solves for run in runs)
 
 
 @dataclass(kw_only=True)

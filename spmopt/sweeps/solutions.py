@@ -41,8 +41,8 @@ class Solutions:
     """
 
     def __init__(self, path: Path | None, head: str, objective: str) -> None:
-        self._journal, self._objective = Journal(path, head, replace=True), objective
-        self.remove = self._journal.remove
+        self._journal, self._objective = Journal(path, head), objective
+        self.close, self.remove = self._journal.close, self._journal.remove
 
     def get(self, section: Section, order: Order, capacity_bytes: int) -> EnclosedOptimum | None:
         """Return the solution at a capacity (bytes, of whole pages), if there is one."""

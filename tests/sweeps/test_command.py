@@ -204,6 +204,27 @@ def test_killed_and_taken_up_again(
     assert untimed(path) == untimed(other)
 
 
+def test_equal_sweeps_at_once_both_end_with_all_rows(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    line = f"sweep instances/mlp.json --spm 256B:1024B:256B -s belady,fluid --jobs 2 -o {path}"
+    words = [sys.executable, "-m", "spmopt", *line.split()]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [each.communicate(timeout=120)[0] for each in both]
+    assert [each.returncode for each in both] == [0, 0]
+    assert all(f"{path}: 8 rows" in text for text in said)
+    assert len(untimed(path)) == 2 + 8
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_sweep_that_failed_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    line = f"sweep {NETWORK} --spm 1MB -s stream --jobs 1 -o {path}"
+    assert run(f"{line} --batch 0").code == 2
+    assert list(tmp_path.iterdir()) == []
+    assert run(f"{line} --batch 1").code == 0
+    assert len(untimed(path)) == 2 + 1
+
+
 def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
     line = f"{LINE} --spm 400kB:600kB:100kB"
     files = [tmp_path / f"{k}.csv" for k in (1, 2)]

@@ -1,6 +1,5 @@
 """Solutions of curves on disk."""
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -76,16 +75,6 @@ def test_of_another_sweep(tmp_path: Path) -> None:
     Solutions(tmp_path / "part", "a sweep", "time").put(SECTION, None, solved(4096))
     assert Solutions(tmp_path / "part", "another", "time").get(SECTION, None, 4096) is None
     assert Solutions(tmp_path / "part", "a sweep", "time").get(SECTION, None, 4096) is None
-
-
-def test_solutions_of_version_1(tmp_path: Path) -> None:
-    path = tmp_path / "part"
-    Solutions(path, "a sweep", "time").put(SECTION, None, solved(4096))
-    head, line = path.read_text().splitlines()
-    record = json.loads(line)
-    old = json.dumps({"key": record["key"], **record["value"]})
-    path.write_text(f"{head}\n{old}\n")
-    assert same(Solutions(path, "a sweep", "time").get(SECTION, None, 4096), solved(4096))
 
 
 @pytest.mark.parametrize("cut", [1, 2, 50])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
-from spmopt.api.inputs import is_stored
+from spmopt.api.covers import CHOOSER, LISTER
+from spmopt.api.inputs import DEFAULT_MACHINE, is_stored
 from spmopt.api.scheduling import require_limits
 from spmopt.api.searches import HardwareSearch
 from spmopt.api.sweep_cases import OF_NETWORKS, networks_of
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
     from spmopt.core.machine import Machine
     from spmopt.search.setup import Setup
+    from spmopt.search.space import Space
     from spmopt.sweeps.cases import Network
 
 
 @checked
 def tune(
     networks: str | Sequence[str],
-    space: str | Path,
+    space: str | Path | None = None,
     *,
+    machine: str | None = None,
     training: bool = False,
     batch: int | None = None,
     optimizer: str | None = None,
@@ -37,10 +39,10 @@ def tune(
     operators: str | None = None,
     lowering: str | None = None,
     fold: bool = True,
-    objectives: Sequence[str] = ("time", "area"),
-    scheduler: str = "page",
+    objectives: Sequence[str] | None = None,
+    scheduler: str | None = None,
     schedule_for: str | None = None,
-    time_limit: float = 60.0,
+    time_limit: float = 10.0,
     tolerance: float = 1e-3,
     trials: int = 100,
     sampler: str = "tpe",
@@ -60,7 +62,11 @@ def tune(
     networks
         Network names, ONNX files, or instances as JSON files.
     space
-        TOML file: machine, fields, constraints, cost, weights of networks.
+        Space: a name (scratchpad or array) or a TOML file with machine, fields, constraints, cost
+        and weights of networks. Default: a quarter to four times the scratchpad and bandwidth of
+        the machine, half to twice its array.
+    machine
+        Machine that is varied, a name or a TOML file; default: that of the space, or rtx2080ti.
     training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch
@@ -68,10 +74,12 @@ def tune(
     lowering, fold
         As for :func:`lower`.
     objectives
-        Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others.
+        Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others;
+        default: time and area, without ``space`` time and cost.
     scheduler
         Scheduler (see :func:`list_schedulers`); or best-policy, the best of all greedy rules; or
-        bound, no schedule but the certified bound.
+        bound, no schedule but the certified bound. Default: that of :func:`solve`, pieces, or page
+        where nothing can be computed in pieces.
     schedule_for
         What schedules minimize: time, energy, traffic or another objective; default: the first
         of ``objectives`` among these three, else time.
@@ -82,8 +90,8 @@ def tune(
     trials
         Total number of trials in the study.
     sampler
-        Sampler: tpe, nsga2, nsga3 (three objectives or more), cma-es (one objective, ranges only),
-        gp (Gaussian processes; needs torch), random, grid or brute-force (every point once).
+        Sampler: tpe, nsga2, nsga3 (three objectives or more), random, grid or brute-force (every
+        point once).
     seed
         Seed of the sampler; the same seed and workers reproduce the trials.
     prune
@@ -96,7 +104,7 @@ def tune(
     storage
         SQLite file, database URL, or journal:FILE; several processes may share one.
     study
-        Name of the study, resumed if it exists; default: that of the space.
+        Name of the study, resumed if it exists; default: that of the space, or around.
     keep_schedules
         Folder for schedules; default: next to a SQLite file, else none are kept.
     callbacks
@@ -117,10 +125,8 @@ def tune(
     from spmopt.search.cautions import cautions, require_energies
     from spmopt.search.findings import findings_of
     from spmopt.search.samplers import require_sampler
-    from spmopt.search.setup import Setup
-    from spmopt.search.soundness import require_sound
-    from spmopt.search.space import read_space
-    from spmopt.search.storage import in_memory, open_storage, sound, storage_errors
+    from spmopt.search.spaces import AROUND
+    from spmopt.search.storage import in_memory, open_storage, reading, writing
     from spmopt.search.study import Schedules, begin, folder_for
     from spmopt.search.tune import Effort
     from spmopt.search.tune import tune as run
@@ -128,12 +134,14 @@ def tune(
     require_limits(time_limit, tolerance)
     names = [networks] if isinstance(networks, str) else networks
     of_networks = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
+    if objectives is None:
+        objectives = ("time", "cost" if space is None else "area")
     scheduled = [word for word in objectives if word in ("time", "energy", "traffic")]
-    setup = Setup(
+    setup, caution = _setup(
+        scheduler,
         networks=tuple(of_networks),
-        space=read_space(Path(space), _machine_of(of_networks)),
+        space=_space(space, machine, of_networks, callbacks),
         objectives=_figures(objectives),
-        scheduler=scheduler,
         schedule_for=schedule_for or (*scheduled, "time")[0],
         tolerance=tolerance,
         time_limit_s=time_limit,
@@ -147,7 +155,7 @@ def tune(
             raise InputError(f"{name} {value}: must be at least {least}")
     if timeout is not None and not timeout >= 0:
         raise InputError(f"timeout {timeout}: must be 0 or more")
-    require_sampler(sampler, setup.space, setup.objectives)
+    require_sampler(sampler, setup.space)
     effort = Effort(
         trials=trials,
         sampler=sampler,
@@ -157,24 +165,20 @@ def tune(
         prune=prune,
     )
     _warn_of_networks(setup, callbacks)
-    name = study or Path(space).stem
+    name = study or (AROUND if space is None else Path(space).stem)
     keep = None if keep_schedules is None else Path(keep_schedules)
     if keep is not None:
         require_folder(keep.parent)
     kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
     folder = keep if storage is None else folder_for(str(storage), name, keep)
     where = None if storage is None else str(storage)
-    with sound(where):
+    with reading(where or "in memory"):
         begun = begin(kept, name, setup, folder)
-        require_sound(begun, setup)
-    for caution in cautions(setup):
-        callbacks.warn(caution)
+    for text in filter(None, (caution, *cautions(setup))):
+        callbacks.warn(text)
     schedules, left = Schedules(folder), ""
-    guard: AbstractContextManager[object] = nullcontext()
-    if where is not None:
-        guard = storage_errors(where)
     try:
-        with guard:
+        with writing(where or "in memory"):
             run(
                 begun,
                 setup,
@@ -187,6 +191,42 @@ def tune(
     except callbacks.interrupts:
         left = "the same command goes on from here"
     return HardwareSearch(begun, setup, schedules, findings_of(begun, setup), where, left)
+
+
+def _space(
+    name: str | Path | None,
+    machine: str | None,
+    networks: Sequence[Network],
+    callbacks: Callbacks,
+) -> Space:
+    """Return the space of that name or file, or the default one, of the machine given."""
+    from spmopt.hardware.machines import load_machine
+    from spmopt.search.spaces import find_space, space_around
+
+    fixed = _machine_of(networks)
+    if fixed is not None and machine is not None:
+        raise InputError("machine: a stored instance has its own; leave it out")
+    given = None if machine is None else load_machine(machine)
+    if name is not None:
+        return find_space(name, fixed=fixed, machine=given)
+    found = space_around(fixed or given or load_machine(DEFAULT_MACHINE))
+    keys = ", ".join(axis.key for axis in found.axes)
+    callbacks.note(f"no --space: varies {keys} of {found.machine.name}, which costs 1")
+    return found
+
+
+def _setup(scheduler: str | None, **options: Any) -> tuple[Setup, str]:
+    """Return the study by its scheduler, as a default by that of ``solve``; and what to warn of."""
+    from spmopt.search.setup import Setup
+
+    if scheduler is None and any(network.is_lowered for network in options["networks"]):
+        scheduler = LISTER
+    if scheduler is not None:
+        return Setup(scheduler=scheduler, **options), ""
+    try:
+        return Setup(scheduler=CHOOSER, **options), ""
+    except InputError as error:
+        return Setup(scheduler=LISTER, **options), f"nothing is fused: {error}"
 
 
 def _figures(words: Sequence[str]) -> tuple[str, ...]:

@@ -46,12 +46,13 @@ def search(
     call: Call,
     networks: Networks,
     space: Annotated[
-        Path,
+        str | None,
         Option(
-            help="TOML file: machine, fields, constraints, cost, weights of networks.",
+            help="Space: scratchpad, array, or a TOML file with machine, fields, constraints, "
+            "cost, weights of networks; default: ranges around the machine.",
             show_default=False,
         ),
-    ],
+    ] = None,
     storage: Annotated[
         str, Option(help="SQLite file, database URL, or journal:FILE; processes may share one.")
     ] = searches.STORAGE,

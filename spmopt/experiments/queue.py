@@ -24,6 +24,13 @@ def _always() -> bool:
     return True
 
 
+def _raise(message: str) -> None:
+    raise InputError(
+        f"a {message} at the same case, perhaps for want of memory; use fewer processes, or leave "
+        "the case out"
+    )
+
+
 @dataclass(frozen=True, order=True)
 class _Task:
     """One in the queue, by its urgency, then its number."""
@@ -33,6 +40,7 @@ class _Task:
     run: Callable[[], Any] = field(compare=False)
     then: Callable[[Any], None] = field(compare=False)
     admit: Callable[[], bool] = field(compare=False)
+    fail: Callable[[str], None] = field(compare=False)
     lives: int = field(default=_LIVES, compare=False)
 
 
@@ -46,6 +54,8 @@ class TaskQueue:
     ----------
     jobs
         Processes of this machine, or how many tasks ``executor`` works on at a time.
+    beside
+        Whether one job is a process too, beside this one.
     executor
         Works on it in place of processes; it is not shut down here.
     report
@@ -56,10 +66,12 @@ class TaskQueue:
         self,
         jobs: int = 1,
         *,
+        beside: bool = False,
         executor: Executor | None = None,
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._jobs, self._executor, self._report = jobs, executor, report
+        self._beside = beside
         self._stack = ExitStack()
         self._number = count()
         self._queue: list[_Task] = []
@@ -67,7 +79,7 @@ class TaskQueue:
 
     def __enter__(self) -> TaskQueue:
         self._stack.enter_context(endings_as_interrupt())
-        if self._executor is None and self._jobs > 1:
+        if self._executor is None and (self._jobs > 1 or self._beside):
             found = open_executor(self._jobs, self._report)
             self._executor = self._stack.enter_context(found)
         return self
@@ -89,6 +101,7 @@ class TaskQueue:
         task: Callable[[], T],
         then: Callable[[T], None],
         admit: Callable[[], bool] = _always,
+        fail: Callable[[str], None] = _raise,
     ) -> None:
         """Queue a task, those of least ``urgency`` first.
 
@@ -100,8 +113,11 @@ class TaskQueue:
             Gets its answer, here.
         admit
             Asked before it begins; where it says no, the task is dropped.
+        fail
+            Gets a message where the task has killed its process each time; by default it raises
+            :class:`InputError`.
         """
-        heappush(self._queue, _Task(urgency, next(self._number), task, then, admit))
+        heappush(self._queue, _Task(urgency, next(self._number), task, then, admit, fail))
 
     def steps(self) -> Iterator[None]:
         """Run all there is and all that is added meanwhile; come back after every answer.
@@ -122,6 +138,7 @@ class TaskQueue:
                     value = future.result()
                 except BrokenExecutor:
                     self._again(task)
+                    yield
                     continue
                 task.then(value)
                 yield
@@ -140,8 +157,6 @@ class TaskQueue:
     def _again(self, lost: _Task) -> None:
         """Queue a task again whose process died."""
         if lost.lives == 1:
-            raise InputError(
-                f"a process died {_LIVES} times at the same case, perhaps for want of memory; use "
-                "fewer processes, or leave the case out"
-            )
-        heappush(self._queue, replace(lost, lives=lost.lives - 1))
+            lost.fail(f"process died {_LIVES} times")
+        else:
+            heappush(self._queue, replace(lost, lives=lost.lives - 1))

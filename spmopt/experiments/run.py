@@ -14,7 +14,6 @@ from spmopt.experiments.store import Key, Report, Store
 T = TypeVar("T")
 
 
-
 def run(
     cases: Mapping[Key, Any],
     work: Callable[[Any], Any],

@@ -154,9 +154,9 @@ class Store(ABC, Generic[Key, Item]):
             file.seek(0)
             content = file.read()
             is_own = content.startswith(start) or start.startswith(content)
-            if not is_own and self._claims is not None and not self._claims.of_others():
-                if self._may_go(content.decode().splitlines()):
-                    path.unlink()
+            is_free = self._claims is not None and not self._claims.of_others()
+            if not is_own and is_free and self._may_go(content.decode().splitlines()):
+                path.unlink()
 
     def _add(self, items: Mapping[Key, Item]) -> None:
         def write(file: IO[Any] | None) -> None:

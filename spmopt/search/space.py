@@ -140,8 +140,12 @@ class Space:
         }
 
 
-def read_space(path: Path, machine: Machine | None = None) -> Space:
+def read_space(
+    path: Path, machine: Machine | None = None, *, replacement: Machine | None = None
+) -> Space:
     """Read a space file; ``machine`` as in :func:`space_of`.
+
+    ``replacement`` takes the place of the machine that the file names.
 
     Raises
     ------
@@ -150,7 +154,10 @@ def read_space(path: Path, machine: Machine | None = None) -> Space:
     """
     tables = read_toml(path, f"space {path}")
     _require_units(tables, f"space {path}")
-    space = space_of(tables, f"space {path}", folder=path.parent, machine=machine)
+    if replacement is not None and machine is None:
+        tables = {name: table for name, table in tables.items() if name != "machine"}
+    own = machine or replacement
+    space = space_of(tables, f"space {path}", folder=path.parent, machine=own)
     _require_technologies(space, f"space {path}")
     return space
 

@@ -20,7 +20,6 @@ from spmopt.schedulers.registry import Kind
 from spmopt.sweeps.cases import Order, Section, SweepCase
 from spmopt.sweeps.curve import BoundCurve, EnclosedOptimum
 from spmopt.sweeps.rows import about, row_of
-from spmopt.sweeps.solutions import Solutions, solutions_path
 from spmopt.sweeps.work import Finding, SolveOptions, enclose, orders, point, prepare
 
 _CURVE, _QUICK, _SLOW = range(3)
@@ -76,8 +75,7 @@ def run_sweeps(
 ) -> int:
     """Add the rows of sweeps to a table, but for those that are there; wait for other processes.
 
-    However it ends, what was finished is on disk: rows in the table, those of finished sweeps in
-    their order; until then, solutions of curves beside it.
+    However it ends, finished rows are on disk; those of a finished run are in their order.
 
     Parameters
     ----------
@@ -109,14 +107,11 @@ def run_sweeps(
             sweep=each,
             queue=queue,
             table=table,
-            solutions=Solutions(
-                solutions_path(table.path, number), table.head, each.search.objective
-            ),
             note=note,
             warn=warn,
             warned=warned,
         )
-        for number, each in enumerate(sweeps)
+        for each in sweeps
     ]
     try:
         for _ in table.rounds(keys, report):
@@ -127,10 +122,6 @@ def run_sweeps(
                 pass
     finally:
         table.close(keys)
-        for run in runs:
-            run.solutions.close()
-    for run in runs:
-        run.solutions.remove()
     return sum(run.solves for run in runs)
 
 
@@ -160,7 +151,6 @@ class _SweepRun:
     sweep: Sweep
     queue: TaskQueue
     table: RowTable
-    solutions: Solutions
     note: Callable[[str], None]
     warn: Callable[[str], None]
     warned: set[str]
@@ -227,25 +217,17 @@ class _SweepRun:
     def _advance(self, curves: _Lanes, lane: _Lane) -> None:
         """Begin the next round of solves."""
         section, order, curve = curves.section, lane.order, lane.curve
-        while not lane.under_way and (wanted := curve.wanted()):
-            near = {capacity: curve.nearest(capacity) for capacity in wanted}
-            for capacity in wanted:
-                known = self.solutions.get(section, order, capacity)
-                if known is not None:
-                    curve.add(known)
-                    continue
-                neighbor = near[capacity]
-                prices = None if neighbor is None else neighbor.certificate
-                size = lane.spm_bytes[capacity]
-                task = partial(enclose, section, order, size, self.sweep.search, prices)
-                then = partial(self._solved, curves, lane)
-                self.queue.add((*curves.rank, _CURVE), task, then)
-                lane.under_way += 1
+        for capacity in curve.wanted():
+            neighbor = curve.nearest(capacity)
+            prices = None if neighbor is None else neighbor.certificate
+            size = lane.spm_bytes[capacity]
+            task = partial(enclose, section, order, size, self.sweep.search, prices)
+            self.queue.add((*curves.rank, _CURVE), task, partial(self._solved, curves, lane))
+            lane.under_way += 1
         lane.complete = not lane.under_way
 
     def _solved(self, curves: _Lanes, lane: _Lane, solved: EnclosedOptimum) -> None:
         self.solves += 1
-        self.solutions.put(curves.section, lane.order, solved)
         lane.curve.add(solved)
         lane.under_way -= 1
         name = curves.section.case.network.label

@@ -334,13 +334,13 @@ def read_search(
         No such storage or study.
     """
     from spmopt.search.findings import findings_of
-    from spmopt.search.storage import open_known, reading
+    from spmopt.search.storage import open_known, reading, using
     from spmopt.search.study import known, schedules_of
 
     if top is not None and top < 1:
         raise InputError(f"top {top}: must be at least 1")
     with reading(str(storage)):
         kept, setup = known(open_known(str(storage)), study)
-    return HardwareSearch(
-        kept, setup, schedules_of(kept), findings_of(kept, setup, top), str(storage)
-    )
+    with using(str(storage)):
+        found = findings_of(kept, setup, top)
+    return HardwareSearch(kept, setup, schedules_of(kept), found, str(storage))

@@ -126,7 +126,7 @@ def tune(
     from spmopt.search.findings import findings_of
     from spmopt.search.samplers import require_sampler
     from spmopt.search.spaces import AROUND
-    from spmopt.search.storage import in_memory, open_storage, reading, writing
+    from spmopt.search.storage import in_memory, open_storage, reading, using
     from spmopt.search.study import Schedules, begin, folder_for
     from spmopt.search.tune import Effort
     from spmopt.search.tune import tune as run
@@ -178,7 +178,7 @@ def tune(
         callbacks.warn(text)
     schedules, left = Schedules(folder), ""
     try:
-        with writing(where or "in memory"):
+        with using(where or "in memory"):
             run(
                 begun,
                 setup,
@@ -209,7 +209,8 @@ def _space(
     given = None if machine is None else load_machine(machine)
     if name is not None:
         return find_space(name, fixed=fixed, machine=given)
-    found = space_around(fixed or given or load_machine(DEFAULT_MACHINE))
+    around = fixed or given or load_machine(DEFAULT_MACHINE)
+    found = space_around(around, lowered=fixed is not None)
     keys = ", ".join(axis.key for axis in found.axes)
     callbacks.note(f"no --space: varies {keys} of {found.machine.name}, which costs 1")
     return found

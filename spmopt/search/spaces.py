@@ -49,10 +49,11 @@ def find_space(
     return read_space(path, fixed, replacement=machine)
 
 
-def space_around(machine: Machine) -> Space:
+def space_around(machine: Machine, *, lowered: bool = False) -> Space:
     """Make the default space: scratchpad, bandwidth and compute below and above a machine.
 
-    Cost is the mean of their ratios to the machine, so that the machine itself costs 1.
+    Cost is the mean of their ratios to the machine, so that the machine itself costs 1. Compute
+    stays as it is for a stored instance (``lowered``), whose cycles are fixed.
 
     Raises
     ------
@@ -68,11 +69,11 @@ def space_around(machine: Machine) -> Space:
     }
     figures = {"spm_mb": machine.spm_bytes / 1e6, "gbps": machine.dram_bytes_per_s / 1e9}
     array = machine.array
-    if array is not None and machine.has_rate_of_array:
+    if not lowered and array is not None and machine.has_rate_of_array:
         axes["array.rows"] = [max(1, round(array.rows * rate)) for rate in _RATES]
         axes["array.columns"] = [max(1, round(array.columns * rate)) for rate in _RATES]
         figures["pes"] = float(array.rows * array.columns)
-    elif array is None and not machine.types:
+    elif not lowered and array is None and not machine.types:
         axes["throughput"] = [round(machine.operations_per_s * rate) for rate in _RATES]
         figures["tflops"] = machine.operations_per_s / 1e12
     return Space(

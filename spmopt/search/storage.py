@@ -28,7 +28,7 @@ from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
 
-from spmopt.core.border import is_file, is_folder, without_password
+from spmopt.core.border import exists, is_file, is_folder, without_password
 from spmopt.core.errors import InputError
 from spmopt.core.processes import has_ended, number_here, own_name
 
@@ -113,6 +113,8 @@ def _journal(path: Path) -> JournalStorage:
             whole = content.rfind(b"\n") + 1
             if whole < len(content):
                 file.truncate(whole)
+    elif exists(path):  # a pipe would be waited for
+        raise ValueError("it is no regular file")
     return JournalStorage(JournalFileBackend(str(path)))
 
 
@@ -221,7 +223,7 @@ def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
 
 
 @contextmanager
-def writing(url: str) -> Iterator[None]:
+def using(url: str) -> Iterator[None]:
     """Say in one line why a storage cannot be used; raises :class:`InputError`."""
     try:
         yield

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -161,9 +162,10 @@ def test_rows_of_another_process_are_waited_for(tmp_path: Path, jobs: int, ends:
 
 
 def test_a_queue_of_what_others_are_at_ends() -> None:
+    heard: list[Row] = []
     with TaskQueue(2) as queue:
-        queue.add((), int, pytest.fail, lambda: False)
-        assert list(queue.steps()) == []
+        queue.add((), partial(square, 1), heard.append, lambda: False)
+        assert list(queue.steps()) == heard == []
 
 
 def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:

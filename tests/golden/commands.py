@@ -90,7 +90,7 @@ COMMANDS = (
     ),
     Command(
         "tune",
-        "tune alexnet --batch 1 --space space.toml --objective time,area --trials 12 --seed 1 "
+        "tune alexnet --batch 1 --space space.toml --objective time,area -s page --trials 12 --seed 1 "
         "--workers 1 --lowering panel --json",
         quick=False,
     ),

@@ -15,7 +15,7 @@ from spmopt.core.processes import machine, own_name
 from spmopt.search import claiming
 from spmopt.search.claiming import Beginner, put_back
 from spmopt.search.samplers import NAMES, Seeded
-from spmopt.search.storage import PROCESS, in_memory, open_storage, writing
+from spmopt.search.storage import PROCESS, in_memory, open_storage, using
 from spmopt.search.study import SETUP, begin, counts, distributions, remember
 from tests.full_disk import full_disk
 from tests.search.study import journal, search, small_setup
@@ -145,7 +145,7 @@ def test_a_full_disk_ends_a_search_in_one_line(tmp_path: Path, kind: str) -> Non
     search(url, small_setup(), trials=1, prune=False)
     path = tmp_path / ("s.db" if kind == "sqlite" else "s.log")
     sizes = [each.stat().st_size for each in tmp_path.glob(f"{path.name}*")]
-    with full_disk(max(sizes) + 1000), pytest.raises(InputError) as raised, writing(url):
+    with full_disk(max(sizes) + 1000), pytest.raises(InputError) as raised, using(url):
         search(url, small_setup(), trials=30, prune=False)
     assert "--storage" in str(raised.value)
     study = search(url, small_setup(), trials=30, prune=False)

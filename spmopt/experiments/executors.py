@@ -5,12 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from threading import Thread
 from time import sleep
+from types import TracebackType
 from typing import Any
 
 from spmopt.experiments.interrupts import unbroken, undisturbed
@@ -60,6 +60,16 @@ class Processes(Executor):
                 worker.terminate()
         self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End them: at once where an error, an interrupt too, ends all that they still run."""
+        with undisturbed():
+            self.shutdown(wait=kind is None, cancel_futures=kind is not None)
+
     def _started(self) -> ProcessPoolExecutor:
         # A fork would copy the locks of solvers' threads and of the progress display.
         context = multiprocessing.get_context("spawn")
@@ -77,22 +87,6 @@ def first_done(running: Collection[Future[Any]]) -> set[Future[Any]]:
         with unbroken():
             done = wait(running, _HEED_S, FIRST_COMPLETED).done
     return done
-
-
-@contextmanager
-def open_executor(workers: int, note: Note = _unheard) -> Iterator[Executor]:
-    """Give an executor of ``workers`` processes; end what it still runs at an error.
-
-    ``note`` is told of processes that died and were replaced.
-    """
-    found = Processes(workers, note)
-    try:
-        yield found
-    except BaseException:
-        with undisturbed():
-            found.shutdown(wait=False, cancel_futures=True)
-        raise
-    found.shutdown()
 
 
 def _begin_worker() -> None:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError
-from spmopt.experiments.executors import first_done, open_executor
+from spmopt.experiments.executors import Processes, first_done
 from spmopt.experiments.interrupts import endings_as_interrupt, undisturbed
 
 T = TypeVar("T")
@@ -53,11 +53,9 @@ class TaskQueue:
     Parameters
     ----------
     jobs
-        Processes of this machine, or how many tasks ``executor`` works on at a time.
+        Processes of this machine.
     beside
         Whether one job is a process too, beside this one.
-    executor
-        Works on it in place of processes; it is not shut down here.
     report
         Told of processes that died and were replaced.
     """
@@ -67,21 +65,18 @@ class TaskQueue:
         jobs: int = 1,
         *,
         beside: bool = False,
-        executor: Executor | None = None,
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._jobs, self._executor, self._report = jobs, executor, report
-        self._beside = beside
-        self._stack = ExitStack()
+        self._jobs, self._report, self._stack = jobs, report, ExitStack()
+        self._executor = Processes(jobs, report) if jobs > 1 or beside else None
         self._number = count()
         self._queue: list[_Task] = []
         self._running: dict[Future[Any], _Task] = {}
 
     def __enter__(self) -> TaskQueue:
         self._stack.enter_context(endings_as_interrupt())
-        if self._executor is None and (self._jobs > 1 or self._beside):
-            found = open_executor(self._jobs, self._report)
-            self._executor = self._stack.enter_context(found)
+        if self._executor is not None:
+            self._stack.enter_context(self._executor)
         return self
 
     def __exit__(

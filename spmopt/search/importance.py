@@ -107,10 +107,12 @@ def _seen(name: str) -> Callable[[Candidate], Any]:
     """Return what a figure of schedules can depend on."""
     if name in HAVE_AREA:
         return lambda candidate: candidate
-    energy = {} if "energy" in needs(name) else {"energy": Energy()}
+    with_energy = "energy" in needs(name)
 
     def seen(candidate: Candidate) -> Candidate:
-        machine = replace(candidate.machine, name="", source="", area=Area(), **energy)
+        machine = candidate.machine
+        energy = machine.energy if with_energy else Energy()
+        machine = replace(machine, name="", source="", area=Area(), energy=energy)
         return replace(candidate, machine=machine)
 
     return seen

@@ -14,8 +14,8 @@ from typing import Any
 
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Texts
-from spmopt.experiments.run import Report, shard
-from spmopt.experiments.store import RowTable
+from spmopt.experiments.run import shard
+from spmopt.experiments.store import Report, RowTable
 from spmopt.schedulers.registry import Kind
 from spmopt.sweeps.cases import Order, Section, SweepCase
 from spmopt.sweeps.curve import BoundCurve, EnclosedOptimum

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def test_rows_are_kept_in_the_order_of_the_cases(tmp_path: Path) -> None:
     early = store(path)
     early.add([ROWS[4]])
     early.close()
-    with ThreadPoolExecutor(2) as threads, TaskQueue(2, executor=threads) as queue:
+    with TaskQueue(2) as queue:
         assert computed(store(path), queue) == ROWS
     assert store(path).rows == ROWS
     assert list(tmp_path.iterdir()) == [path]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
-from spmopt.api.covers import CHOOSER, LISTER
-from spmopt.api.inputs import DEFAULT_MACHINE, is_stored
+from spmopt.api.inputs import is_stored
 from spmopt.api.scheduling import require_limits
 from spmopt.api.searches import HardwareSearch
 from spmopt.api.sweep_cases import OF_NETWORKS, networks_of
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from spmopt.core.machine import Machine
     from spmopt.search.setup import Setup
-    from spmopt.search.space import Space
     from spmopt.sweeps.cases import Network
 
 
@@ -125,7 +123,8 @@ def tune(
     from spmopt.search.cautions import cautions, require_energies
     from spmopt.search.findings import findings_of
     from spmopt.search.samplers import require_sampler
-    from spmopt.search.spaces import AROUND
+    from spmopt.search.setup import setup_by
+    from spmopt.search.spaces import AROUND, chosen_space
     from spmopt.search.storage import in_memory, open_storage, reading, using
     from spmopt.search.study import Schedules, begin, folder_for
     from spmopt.search.tune import Effort
@@ -137,10 +136,11 @@ def tune(
     if objectives is None:
         objectives = ("time", "cost" if space is None else "area")
     scheduled = [word for word in objectives if word in ("time", "energy", "traffic")]
-    setup, caution = _setup(
+    stored = _machine_of(of_networks)
+    setup, caution = setup_by(
         scheduler,
         networks=tuple(of_networks),
-        space=_space(space, machine, of_networks, callbacks),
+        space=chosen_space(space, machine, stored),
         objectives=_figures(objectives),
         schedule_for=schedule_for or (*scheduled, "time")[0],
         tolerance=tolerance,
@@ -176,6 +176,9 @@ def tune(
         begun = begin(kept, name, setup, folder)
     for text in filter(None, (caution, *cautions(setup))):
         callbacks.warn(text)
+    if space is None:
+        keys = ", ".join(axis.key for axis in setup.space.axes)
+        callbacks.note(f"no --space: varies {keys} of {setup.space.machine.name}, which costs 1")
     schedules, left = Schedules(folder), ""
     try:
         with using(where or "in memory"):
@@ -191,43 +194,6 @@ def tune(
     except callbacks.interrupts:
         left = "the same command goes on from here"
     return HardwareSearch(begun, setup, schedules, findings_of(begun, setup), where, left)
-
-
-def _space(
-    name: str | Path | None,
-    machine: str | None,
-    networks: Sequence[Network],
-    callbacks: Callbacks,
-) -> Space:
-    """Return the space of that name or file, or the default one, of the machine given."""
-    from spmopt.hardware.machines import load_machine
-    from spmopt.search.spaces import find_space, space_around
-
-    fixed = _machine_of(networks)
-    if fixed is not None and machine is not None:
-        raise InputError("machine: a stored instance has its own; leave it out")
-    given = None if machine is None else load_machine(machine)
-    if name is not None:
-        return find_space(name, fixed=fixed, machine=given)
-    around = fixed or given or load_machine(DEFAULT_MACHINE)
-    found = space_around(around, lowered=fixed is not None)
-    keys = ", ".join(axis.key for axis in found.axes)
-    callbacks.note(f"no --space: varies {keys} of {found.machine.name}, which costs 1")
-    return found
-
-
-def _setup(scheduler: str | None, **options: Any) -> tuple[Setup, str]:
-    """Return the study by its scheduler, as a default by that of ``solve``; and what to warn of."""
-    from spmopt.search.setup import Setup
-
-    if scheduler is None and any(network.is_lowered for network in options["networks"]):
-        scheduler = LISTER
-    if scheduler is not None:
-        return Setup(scheduler=scheduler, **options), ""
-    try:
-        return Setup(scheduler=CHOOSER, **options), ""
-    except InputError as error:
-        return Setup(scheduler=LISTER, **options), f"nothing is fused: {error}"
 
 
 def _figures(words: Sequence[str]) -> tuple[str, ...]:

@@ -102,13 +102,16 @@ class Store(ABC, Generic[Key, Item]):
         The caller computes all that it can claim. Cases of other processes are waited for: their
         rows appear, or their process ends and the cases can be claimed.
         """
+        said = 0
         while missing := [key for key in keys if key not in self._items]:
             yield missing
             self._locked(lambda file: None)
             left = sum(key not in self._items for key in keys)
-            if left:
+            if left and left != said:
                 report(f"waiting for {left} cases of other processes", 1 - left / len(keys))
+            if left:
                 sleep(_POLL_S)
+            said = left
 
     def close(self, order: Sequence[Key] = ()) -> None:
         """Leave the file: sorted by ``order`` where all of these keys are there.

@@ -36,7 +36,7 @@ from spmopt.search.figures import (
 )
 
 _ENTRIES = ("machine", "space", "constraints", "cost", "weights")
-_DEFAULT_MACHINE = "rtx2080ti"
+DEFAULT_MACHINE = "rtx2080ti"
 _MOST = 4096
 """Points that are looked at before the search begins."""
 
@@ -203,7 +203,7 @@ def space_of(
             raise InputError(f"{where}: {unknown('entry', name, _ENTRIES)}")
     if machine is not None and "machine" in tables:
         raise InputError(f"{where}: machine: a stored instance has its own; leave it out")
-    base = machine or _machine(tables.get("machine", _DEFAULT_MACHINE), where, folder)
+    base = machine or _machine(tables.get("machine", DEFAULT_MACHINE), where, folder)
     found = [
         read_axis(key, _from_folder(key, given, folder), where)
         for key, given in _flat(_table(tables.get("space", {}), f"{where}: space")).items()

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
+from spmopt.hardware.machines import load_machine
 from spmopt.search.axes import SpaceAxis
-from spmopt.search.space import Space, read_space
+from spmopt.search.space import DEFAULT_MACHINE, Space, read_space
 
 AROUND = "around"
 """Name of the default space, and of its study."""
@@ -47,6 +48,23 @@ def find_space(
             raise InputError(f"{unknown('space', str(name), known)}, or name a TOML file")
         path = _FOLDER / f"{name}.toml"
     return read_space(path, fixed, replacement=machine)
+
+
+def chosen_space(name: str | Path | None, machine: str | None, fixed: Machine | None) -> Space:
+    """Return the space of a name or file, or the one around a machine; ``fixed`` as above.
+
+    Raises
+    ------
+    InputError
+        No such space or machine, or a machine beside the fixed one.
+    """
+    if fixed is not None and machine is not None:
+        raise InputError("machine: a stored instance has its own; leave it out")
+    given = None if machine is None else load_machine(machine)
+    if name is not None:
+        return find_space(name, fixed=fixed, machine=given)
+    around = fixed or given or load_machine(DEFAULT_MACHINE)
+    return space_around(around, lowered=fixed is not None)
 
 
 def space_around(machine: Machine, *, lowered: bool = False) -> Space:

@@ -77,9 +77,8 @@ def sweep(
         Network names, ONNX files, or instances as JSON files.
     schedulers
         Names (see :func:`list_schedulers`); fluid is the bound. Default: belady, page, fluid, and
-        pieces, which :func:`solve` takes, where networks can be computed in pieces. Policies of
-        one's own, as :func:`solve` takes them, must be functions of a module where there are
-        several processes.
+        the fused schedules of :func:`solve`, where networks can be fused. Policies of one's own
+        must be functions of a module where there are several processes.
     training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch

@@ -76,8 +76,8 @@ def tune(
         default: time and area, without ``space`` time and cost.
     scheduler
         Scheduler (see :func:`list_schedulers`); or best-policy, the best of all greedy rules; or
-        bound, no schedule but the certified bound. Default: that of :func:`solve`, pieces, or page
-        where nothing can be computed in pieces.
+        bound, no schedule but the certified bound. Default: that of :func:`solve`, or page where
+        nothing can be fused.
     schedule_for
         What schedules minimize: time, energy, traffic or another objective; default: the first
         of ``objectives`` among these three, else time.

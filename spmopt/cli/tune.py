@@ -48,8 +48,7 @@ def search(
     space: Annotated[
         str | None,
         Option(
-            help="Space: scratchpad, array, or a TOML file with machine, fields, constraints, "
-            "cost, weights of networks; default: ranges around the machine.",
+            help="Space: scratchpad, array, or a TOML file; default: ranges around the machine.",
             show_default=False,
         ),
     ] = None,

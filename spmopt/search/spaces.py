@@ -64,14 +64,14 @@ def chosen_space(name: str | Path | None, machine: str | None, fixed: Machine | 
     if name is not None:
         return find_space(name, fixed=fixed, machine=given)
     around = fixed or given or load_machine(DEFAULT_MACHINE)
-    return space_around(around, lowered=fixed is not None)
+    return space_around(around, fixed_cycles=fixed is not None)
 
 
-def space_around(machine: Machine, *, lowered: bool = False) -> Space:
+def space_around(machine: Machine, *, fixed_cycles: bool = False) -> Space:
     """Make the default space: scratchpad, bandwidth and compute below and above a machine.
 
     Cost is the mean of their ratios to the machine, so that the machine itself costs 1. Compute
-    stays as it is for a stored instance (``lowered``), whose cycles are fixed.
+    is not varied for a stored instance (``fixed_cycles``).
 
     Raises
     ------
@@ -87,11 +87,11 @@ def space_around(machine: Machine, *, lowered: bool = False) -> Space:
     }
     figures = {"spm_mb": machine.spm_bytes / 1e6, "gbps": machine.dram_bytes_per_s / 1e9}
     array = machine.array
-    if not lowered and array is not None and machine.has_rate_of_array:
+    if not fixed_cycles and array is not None and machine.has_rate_of_array:
         axes["array.rows"] = [max(1, round(array.rows * rate)) for rate in _RATES]
         axes["array.columns"] = [max(1, round(array.columns * rate)) for rate in _RATES]
         figures["pes"] = float(array.rows * array.columns)
-    elif not lowered and array is None and not machine.types:
+    elif not fixed_cycles and array is None and not machine.types:
         axes["throughput"] = [round(machine.operations_per_s * rate) for rate in _RATES]
         figures["tflops"] = machine.operations_per_s / 1e12
     return Space(

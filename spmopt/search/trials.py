@@ -69,7 +69,7 @@ def merged(trials: Sequence[FrozenTrial], tolerance: float) -> dict[int, tuple[i
     Returns
     -------
     dict
-        Numbers of the trials that stay, each with those that it stands for; in the order given.
+        Numbers of the trials that remain, each with those that it stands for; in the order given.
     """
     kept: dict[int, tuple[FrozenTrial, list[int]]] = {}
     for trial in sorted(trials, key=_product):

@@ -28,7 +28,6 @@ from spmopt.experiments.rows import Columns, Row, Texts
 from spmopt.experiments.run import run
 from spmopt.experiments.store import Journal, RowTable
 from spmopt.io import document, locks
-from spmopt.search import journal
 
 _EVENTS = ("open", "os.rename", "os.remove", "os.symlink", "os.mkdir", "os.truncate")
 """Of Python's own, at which a folder may change."""
@@ -53,7 +52,7 @@ class _Moments:
         sys.addaudithook(self._hear)
         listen(Engine, "before_cursor_execute", self._tick)
         listen(Engine, "commit", self._tick)
-        for module in (claims, store, document, journal):
+        for module in (claims, store, document):
             module.append = self._append  # type: ignore[attr-defined]
 
     def _tick(self, *_: object) -> None:
@@ -136,7 +135,7 @@ def _square(x: int) -> Row:
 
 
 def _values(folder: Path) -> None:
-    kept = Journal(folder / "j.jsonl", {"a": 1}, replace=True)
+    kept = Journal(folder / "j.jsonl", {"a": 1})
     run({"a": 1, "b": 2}, _square, kept)
     document.write_json(folder / "all.json", {key: kept.get(key) for key in ("a", "b")})
     kept.remove()
@@ -176,7 +175,6 @@ WORK: Mapping[str, Work] = {
         read=lambda folder: ((folder / "r.json").read_text(), (folder / "r.json").stat().st_mode),
     ),
     "tune, SQLite": _searched("{}/k.db", "tpe"),
-    "tune, journal": _searched("journal:{}/k.log", "brute-force"),
 }
 
 

@@ -194,8 +194,8 @@ def run_sweep(sweep: Sweep, jobs: int) -> tuple[list[Row], int]:
     """Run a sweep in processes; give rows, and how many solutions its curves took."""
     table = RowTable(None, SweepColumns(["part"]), {})
     with TaskQueue(jobs) as queue:
-        done = run_sweeps([sweep], table, queue, warn=report)
-    return list(table.rows), done.solves
+        solves = run_sweeps([sweep], table, queue, warn=report)
+    return list(table.rows), solves
 
 
 def tabulated(heads: Sequence[str], lines: Iterable[Sequence[str]], left: int = 1) -> pd.DataFrame:

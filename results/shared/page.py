@@ -79,9 +79,9 @@ def collect(
     """
     identity = {"command": command, **{name: here[name] for name in SAME}}
     part = None if folder is None else folder / ".rows.part.jsonl"
-    kept = Journal(part, identity, report, replace=True)
+    kept = Journal(part, identity, report)
     try:
-        with TaskQueue(jobs if jobs > 1 else 0, report=report) as queue:
+        with TaskQueue(jobs, report=report) as queue:
             run(cases, work, kept, queue, report=report)
     except KeyboardInterrupt:
         report("interrupted" if part is None else "interrupted: the same command goes on from here")

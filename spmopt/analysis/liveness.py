@@ -21,9 +21,9 @@ def live_activation_bytes(instance: Instance) -> Ints:
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for step, operation in enumerate(instance.operations):
-        for tensor in operation.tensors:
-            first.setdefault(tensor, step)
-            last[tensor] = step
+        for index in operation.tensors:
+            first.setdefault(index, step)
+            last[index] = step
     change = np.zeros(count + 1, np.int64)
     for index, begin in first.items():
         tensor = instance.tensors[index]

@@ -273,13 +273,15 @@ class SearchTrial(Shown):
 
     def _networks(self) -> Iterator[str]:
         """Yield a line for each network, and what else is to be said of the trial."""
-        from spmopt.reporting.search.words import beyond_lines, network_text, proof_text
+        from spmopt.reporting.search.words import network_text, proof_text
         from spmopt.search.trials import built_of
 
         setup, trial = self.setup, self.trial
         for name, one in (trial.networks or {}).items():
             yield f"{name}: {network_text(one, setup)}"
-        yield from beyond_lines({trial.number: built_of(setup, trial)})
+        built = built_of(setup, trial)
+        for name in built.extrapolated if built else ():
+            yield f"figures of {name} are of its fit, beyond its points"
         if trial.proof is not None:
             yield proof_text(trial.proof)
 
@@ -320,15 +322,13 @@ def read_search(
         No such storage or study.
     """
     from spmopt.search.findings import findings_of
-    from spmopt.search.soundness import require_sound
-    from spmopt.search.storage import open_known, sound
+    from spmopt.search.storage import open_known, reading, using
     from spmopt.search.study import known, schedules_of
 
     if top is not None and top < 1:
         raise ArgumentError("top", f" {top}: must be at least 1")
-    with sound(str(storage)):
+    with reading(str(storage)):
         kept, setup = known(open_known(str(storage)), study)
-        require_sound(kept, setup)
-        return HardwareSearch(
-            kept, setup, schedules_of(kept), findings_of(kept, setup, top), str(storage)
-        )
+    with using(str(storage)):
+        found = findings_of(kept, setup, top)
+    return HardwareSearch(kept, setup, schedules_of(kept), found, str(storage))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spmopt import __version__
 from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.covers import CHOOSER, LISTER
 from spmopt.api.scheduling import require_limits
 from spmopt.api.sweep_cases import (
     OF_LOWERING,
@@ -26,6 +27,7 @@ from spmopt.core.border import exists, is_file
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
+    from spmopt.core.objective import Objective
     from spmopt.core.scheduler import Policy
     from spmopt.schedulers.registry import SchedulerEntry
     from spmopt.sweeps.cases import SweepCase
@@ -37,7 +39,7 @@ _VERSION = 2
 @checked
 def sweep(
     networks: str | Sequence[str],
-    schedulers: Sequence[str | SchedulerEntry | Policy] = ("belady", "page", "fluid"),
+    schedulers: Sequence[str | SchedulerEntry | Policy] | None = None,
     *,
     training: bool = False,
     batch: Axis | None = None,
@@ -60,11 +62,9 @@ def sweep(
     banks: Axis | None = None,
     settings: Mapping[str, Axis] | None = None,
     objective: str = "time",
-    time_limit: float = 60.0,
+    time_limit: float = 10.0,
     tolerance: float = 1e-3,
     jobs: int | None = 1,
-    scheduler_address: str | None = None,
-    wait_for_workers: int = 0,
     shard: str | None = None,
     output: str | Path | None = None,
     callbacks: Callbacks = QUIET,
@@ -76,8 +76,9 @@ def sweep(
     networks
         Network names, ONNX files, or instances as JSON files.
     schedulers
-        Names ('spmopt schedulers' lists them); fluid is the bound. Own policies must be functions
-        of a module if there are several processes.
+        Names ('spmopt schedulers' lists them); fluid is the bound. Default: belady, page, fluid,
+        and the fused schedules of :func:`solve`, where networks can be fused. Own policies must
+        be functions of a module if there are several processes.
     training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch
@@ -99,10 +100,6 @@ def sweep(
         Gap at which a schedule counts as optimal, and to which bounds are enclosed.
     jobs
         Number of processes; None: all processors. Several need an importable script.
-    scheduler_address
-        Dask scheduler whose workers replace processes, e.g. tcp://host:8786.
-    wait_for_workers
-        Number of workers that the Dask scheduler must have before anything starts.
     shard
         Run only the I-th of N parts of the points, into its own file; 'spmopt merge' joins them.
     output
@@ -137,7 +134,7 @@ def sweep(
     found = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
     cases = [case for network in found for case in cases_of(network, machine, axes)]
     entries = _schedulers(schedulers, objective, cases)
-    if jobs != 1 and scheduler_address is None:
+    if jobs != 1:
         _require_sendable(entries.values())
     chosen = tuple(entries)
     search = SolveOptions(
@@ -173,34 +170,16 @@ def sweep(
     table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
     count, left = len(part.keys(table)), ""
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))
-    queue = TaskQueue(
-        processors() if jobs is None else jobs,
-        scheduler_address,
-        wait_for_workers=wait_for_workers,
-        report=callbacks.note,
-    )
+    queue = TaskQueue(processors() if jobs is None else jobs, report=callbacks.note)
     try:
         if mixed is not None:
             callbacks.warn(mixed)
         with queue:
-            ended = run_sweeps([part], table, queue, report=callbacks.progress, warn=callbacks.warn)
-        if not ended.complete:
-            callbacks.note(f"{count - len(table)} of {count} rows are with other processes")
+            run_sweeps([part], table, queue, report=callbacks.progress, warn=callbacks.warn)
     except callbacks.interrupts:
-        left = f"{len(table)} of {count} rows{_kept(path)}"
+        kept = "" if path is None else f" are in {path}: the same command goes on from there"
+        left = f"{len(table)} of {count} rows{kept}"
     return SweepTable(table.rows, list(table.columns.types), extra, None, left)
-
-
-def _kept(output: Path | None) -> str:
-    """Say where what an interrupted sweep has found is kept."""
-    from spmopt.sweeps.solutions import count_solutions, solutions_path
-
-    if output is None:
-        return ""
-    part = solutions_path(output)
-    solved = 0 if part is None else count_solutions(part)
-    solutions = f", {solved} solutions for their bounds in {part}" if solved else ""
-    return f" are in {output}{solutions}: the same command goes on from there"
 
 
 def _spelled(key: str, value: Any) -> tuple[str, Any]:
@@ -211,14 +190,16 @@ def _spelled(key: str, value: Any) -> tuple[str, Any]:
 
 
 def _schedulers(
-    given: Sequence[str | SchedulerEntry | Policy], objective: str, cases: Sequence[SweepCase]
+    given: Sequence[str | SchedulerEntry | Policy] | None,
+    objective: str,
+    cases: Sequence[SweepCase],
 ) -> dict[str, SchedulerEntry]:
     """Check schedulers, with every machine, before anything is scheduled; return them by name."""
     from spmopt.core.objective import objective_named
     from spmopt.schedulers.registry import Kind, able, by_name
 
     aim = objective_named(objective, cases[0].machine)
-    found = by_name(given)
+    found = by_name(_usual(aim, cases) if given is None else given)
     entries = found.values()
     for features in dict.fromkeys(case.machine.features for case in cases):
         for entry in entries:
@@ -227,6 +208,18 @@ def _schedulers(
                 raise InputError(f"scheduler {entry.name}: a sweep has no bounds on the replay")
             entry.require_features(features)
     return found
+
+
+def _usual(aim: Objective, cases: Sequence[SweepCase]) -> list[str]:
+    """Return the schedulers of a sweep that names none."""
+    from spmopt.schedulers.registry import find
+
+    chooser = find(CHOOSER)
+    fuses = chooser.takes(aim) and not any(
+        case.network.is_lowered or not chooser.takes_features(case.machine.features)
+        for case in cases
+    )
+    return ["belady", LISTER, *[CHOOSER] * fuses, *["fluid"] * (not aim.replayed)]
 
 
 def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:

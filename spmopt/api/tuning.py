@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,9 @@ if TYPE_CHECKING:
 @checked
 def tune(
     networks: str | Sequence[str],
-    space: str | Path,
+    space: str | Path | None = None,
     *,
+    machine: str | None = None,
     training: bool = False,
     batch: int | None = None,
     optimizer: str | None = None,
@@ -37,18 +37,16 @@ def tune(
     operators: str | None = None,
     lowering: str | None = None,
     fold: bool = True,
-    objectives: Sequence[str] = ("time", "area"),
-    scheduler: str = "page",
+    objectives: Sequence[str] | None = None,
+    scheduler: str | None = None,
     schedule_for: str | None = None,
-    time_limit: float = 60.0,
+    time_limit: float = 10.0,
     tolerance: float = 1e-3,
     trials: int = 100,
     sampler: str = "tpe",
     seed: int = 0,
     prune: bool = True,
     workers: int = 0,
-    scheduler_address: str | None = None,
-    wait_for_workers: int = 0,
     timeout: float | None = None,
     storage: str | Path | None = None,
     study: str | None = None,
@@ -62,7 +60,11 @@ def tune(
     networks
         Network names, ONNX files, or instances as JSON files.
     space
-        TOML file: machine, fields, constraints, cost, weights of networks.
+        Space: a name (scratchpad or array) or a TOML file with machine, fields, constraints, cost
+        and weights of networks. Default: a quarter to four times the scratchpad and bandwidth of
+        the machine, half to twice its array.
+    machine
+        Machine that is varied, a name or a TOML file; default: that of the space, or rtx2080ti.
     training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch
@@ -70,10 +72,11 @@ def tune(
     lowering, fold
         As for :func:`lower`.
     objectives
-        Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others.
+        Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others;
+        default: time and area, without ``space`` time and cost.
     scheduler
         Scheduler ('spmopt schedulers' lists them); best-policy: the best heuristic; bound: the
-        certified bound alone.
+        certified bound alone. Default: that of :func:`solve`, or page where nothing can be fused.
     schedule_for
         Objective of the schedules; default: the first of the objectives that is time, energy or
         traffic, else time.
@@ -84,8 +87,8 @@ def tune(
     trials
         Total number of trials in the study.
     sampler
-        Sampler: tpe, nsga2, nsga3 (three objectives or more), cma-es (one objective, ranges only),
-        gp (Gaussian processes; needs torch), random, grid or brute-force (every point once).
+        Sampler: tpe, nsga2, nsga3 (three objectives or more), random, grid or brute-force (every
+        point once).
     seed
         Seed of the sampler; the same seed and workers reproduce the trials.
     prune
@@ -93,16 +96,12 @@ def tune(
     workers
         Number of processes that schedule; 0: this process alone. Several need an importable
         script.
-    scheduler_address
-        Dask scheduler whose workers evaluate trials, e.g. tcp://host:8786.
-    wait_for_workers
-        Workers that the Dask scheduler must have before anything starts.
     timeout
         Time in seconds after which no trial is started.
     storage
         SQLite file, database URL, or journal:FILE; several processes may share one.
     study
-        Name of the study, resumed if it exists; default: that of the space.
+        Name of the study, resumed if it exists; default: that of the space, or around.
     keep_schedules
         Folder for schedules; default: next to a SQLite file, else none are kept.
     callbacks
@@ -123,10 +122,9 @@ def tune(
     from spmopt.search.cautions import cautions, require_energies
     from spmopt.search.findings import findings_of
     from spmopt.search.samplers import require_sampler
-    from spmopt.search.setup import Setup
-    from spmopt.search.soundness import require_sound
-    from spmopt.search.space import read_space
-    from spmopt.search.storage import in_memory, open_storage, sound, storage_errors
+    from spmopt.search.setup import setup_by
+    from spmopt.search.spaces import AROUND, chosen_space
+    from spmopt.search.storage import in_memory, open_storage, reading, using
     from spmopt.search.study import Schedules, begin, folder_for
     from spmopt.search.tune import Effort
     from spmopt.search.tune import tune as run
@@ -134,12 +132,15 @@ def tune(
     require_limits(time_limit, tolerance)
     names = [networks] if isinstance(networks, str) else networks
     of_networks = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
+    if objectives is None:
+        objectives = ("time", "cost" if space is None else "area")
     scheduled = [word for word in objectives if word in ("time", "energy", "traffic")]
-    setup = Setup(
+    stored = _machine_of(of_networks)
+    setup, caution = setup_by(
+        scheduler,
         networks=tuple(of_networks),
-        space=read_space(Path(space), _machine_of(of_networks)),
+        space=chosen_space(space, machine, stored),
         objectives=_figures(objectives),
-        scheduler=scheduler,
         schedule_for=schedule_for or (*scheduled, "time")[0],
         tolerance=tolerance,
         time_limit_s=time_limit,
@@ -153,36 +154,33 @@ def tune(
             raise ArgumentError(name, f" {value}: must be at least {least}")
     if timeout is not None and not timeout >= 0:
         raise ArgumentError("timeout", f" {timeout}: must be 0 or more")
-    require_sampler(sampler, setup.space, setup.objectives)
+    require_sampler(sampler, setup.space)
     effort = Effort(
         trials=trials,
         sampler=sampler,
         seed=seed,
         workers=workers,
-        address=scheduler_address,
-        wait_for_workers=wait_for_workers,
         timeout_s=timeout,
         prune=prune,
     )
     _warn_of_networks(setup, callbacks)
-    name = study or Path(space).stem
+    name = study or (AROUND if space is None else Path(space).stem)
     keep = None if keep_schedules is None else Path(keep_schedules)
     if keep is not None:
         require_folder(keep.parent)
     kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
     folder = keep if storage is None else folder_for(str(storage), name, keep)
     where = None if storage is None else str(storage)
-    with sound(where):
+    with reading(where or "in memory"):
         begun = begin(kept, name, setup, folder)
-        require_sound(begun, setup)
-    for caution in cautions(setup):
-        callbacks.warn(caution)
+    for text in filter(None, (caution, *cautions(setup))):
+        callbacks.warn(text)
+    if space is None:
+        keys = ", ".join(axis.key for axis in setup.space.axes)
+        callbacks.note(f"no --space: varies {keys} of {setup.space.machine.name}, which costs 1")
     schedules, left = Schedules(folder), ""
-    guard: AbstractContextManager[object] = nullcontext()
-    if where is not None:
-        guard = storage_errors(where)
     try:
-        with guard:
+        with using(where or "in memory"):
             run(
                 begun,
                 setup,

@@ -26,19 +26,15 @@ from spmopt.cli.options import (
 class SweepOptions:
     """Options of ``sweeping.sweep``."""
 
-    schedulers: Annotated[Names, Parameter(name=("--schedulers", "--scheduler", "-s"))] = (
-        "belady",
-        "page",
-        "fluid",
+    schedulers: Annotated[Names | None, Parameter(name=("--schedulers", "--scheduler", "-s"))] = (
+        None
     )
     batch: str | None = None
     machine: Names | None = None
     objective: str = "time"
-    time_limit: float = 60.0
+    time_limit: float = 10.0
     tolerance: float = 1e-3
     jobs: Jobs = None
-    scheduler_address: str | None = None
-    wait_for_workers: int = 0
     shard: Annotated[str | None, Parameter(metavar="I/N")] = None
     output: Annotated[str | None, Parameter(name=("--output", "-o"))] = None
 

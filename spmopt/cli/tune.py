@@ -43,20 +43,19 @@ class StudyOptions:
 class TuneOptions:
     """Options of ``tuning.tune``."""
 
-    space: Path
+    space: str | None = None
+    machine: str | None = None
     batch: int | None = None
-    objectives: Objectives = ("time", "area")
-    scheduler: Annotated[str, Parameter(name=("--scheduler", "-s"))] = "page"
+    objectives: Objectives | None = None
+    scheduler: Annotated[str | None, Parameter(name=("--scheduler", "-s"))] = None
     schedule_for: str | None = None
-    time_limit: float = 60.0
+    time_limit: float = 10.0
     tolerance: float = 1e-3
     trials: int = 100
     sampler: str = "tpe"
     seed: int = 0
     prune: Annotated[bool, Parameter(negative="--no-prune")] = True
     workers: int = 1
-    scheduler_address: str | None = None
-    wait_for_workers: int = 0
     timeout: float | None = None
     storage: str = searches.STORAGE
     study: str | None = None
@@ -69,7 +68,7 @@ def search(
     networks: Networks,
     /,
     *,
-    options: TuneOptions,
+    options: TuneOptions = TuneOptions(),
     training: TrainingOptions = TrainingOptions(),
     mapper: MapperOptions = MapperOptions(),
     printing: Printing = Printing(),

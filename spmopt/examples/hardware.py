@@ -48,7 +48,7 @@ found = spmopt.tune(
     objectives=("time", "cost"),
     sampler="grid",
     trials=16,
-    time_limit=3.0,
+    time_limit=1.0,
 )
 spmopt.show(found)
 

@@ -1,23 +1,20 @@
-"""Who works on cases: this process, processes of this machine, or a Dask cluster."""
+"""Processes of this machine that work on cases."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from importlib import import_module
 from threading import Thread
 from time import sleep
+from types import TracebackType
 from typing import Any
 
-from spmopt.core.errors import InputError, package_hint
 from spmopt.experiments.interrupts import unbroken, undisturbed
 
-_CONNECT_S = 10
 _FOLLOW_S = 0.2
 _HEED_S = 0.1
 REPLACED = "a process died and was replaced; what it ran is run again"
@@ -33,19 +30,6 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class Inline(Executor):
-    """Runs each task at once, in this process."""
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run ``fn``; the future has its result or error."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 class Processes(Executor):
@@ -76,6 +60,16 @@ class Processes(Executor):
                 worker.terminate()
         self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End them: at once where an error, an interrupt too, ends all that they still run."""
+        with undisturbed():
+            self.shutdown(wait=kind is None, cancel_futures=kind is not None)
+
     def _started(self) -> ProcessPoolExecutor:
         # A fork would copy the locks of solvers' threads and of the progress display.
         context = multiprocessing.get_context("spawn")
@@ -83,81 +77,16 @@ class Processes(Executor):
 
 
 def first_done(running: Collection[Future[Any]]) -> set[Future[Any]]:
-    """Wait until some are done; return these. A Ctrl-C is heeded in a tenth of a second.
+    """Wait until some are done; return these, none of none. Heeds Ctrl-C in a tenth of a second.
 
     One that is raised where a lock was just taken leaves it held for good (``Condition.__enter__``
     returns to nobody), and the thread that ends the processes would wait for it for good.
     """
     done: set[Future[Any]] = set()
-    while not done:
+    while running and not done:
         with unbroken():
             done = wait(running, _HEED_S, FIRST_COMPLETED).done
     return done
-
-
-@contextmanager
-def open_executor(
-    workers: int,
-    address: str | None = None,
-    wait_for_workers: int = 0,
-    note: Note = _unheard,
-) -> Iterator[tuple[Executor, int]]:
-    """Give an executor, and how many tasks it works on at a time.
-
-    Whatever it still runs at an error, an interrupt too, is ended.
-
-    Parameters
-    ----------
-    workers
-        Processes of this machine; with none, tasks run in this one.
-    address
-        Of the scheduler of a Dask cluster, in place of processes.
-    wait_for_workers
-        Of the cluster, before anything begins.
-    note
-        Told of processes that died and were replaced.
-
-    Raises
-    ------
-    InputError
-        No cluster answers there, it has no workers, or Dask is not installed.
-    """
-    if address is not None:
-        with _cluster(address, wait_for_workers) as found_there:
-            yield found_there
-        return
-    found: Executor = Processes(workers, note) if workers else Inline()
-    try:
-        yield found, workers or 1
-    except BaseException:
-        with undisturbed():
-            found.shutdown(wait=False, cancel_futures=True)
-        raise
-    found.shutdown()
-
-
-@contextmanager
-def _cluster(address: str, wait_for_workers: int) -> Iterator[tuple[Executor, int]]:
-    """Connect to a Dask scheduler; its workers need this program, and files by the same names."""
-    option = f"--scheduler-address {address}"
-    try:
-        distributed = import_module("distributed")
-    except ImportError:
-        raise InputError(f"--scheduler-address {package_hint('distributed')}") from None
-    try:
-        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(f"{option}: no cluster answers ({why})") from None
-    with client:
-        if wait_for_workers:
-            client.wait_for_workers(wait_for_workers)
-        threads = sum(client.nthreads().values())
-        if not threads:
-            raise InputError(
-                f"{option}: the cluster has no workers; start some, or add --wait-for-workers 1"
-            )
-        yield client.get_executor(pure=False), threads
 
 
 def _begin_worker() -> None:

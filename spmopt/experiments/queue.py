@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError
-from spmopt.experiments.executors import first_done, open_executor
+from spmopt.experiments.executors import Processes, first_done
 from spmopt.experiments.interrupts import endings_as_interrupt, undisturbed
 
 T = TypeVar("T")
@@ -24,6 +24,13 @@ def _always() -> bool:
     return True
 
 
+def _raise(message: str) -> None:
+    raise InputError(
+        f"a {message} at the same case, perhaps for want of memory; use fewer processes, or leave "
+        "the case out"
+    )
+
+
 @dataclass(frozen=True, order=True)
 class _Task:
     """One in the queue, by its urgency, then its number."""
@@ -33,6 +40,7 @@ class _Task:
     run: Callable[[], Any] = field(compare=False)
     then: Callable[[Any], None] = field(compare=False)
     admit: Callable[[], bool] = field(compare=False)
+    fail: Callable[[str], None] = field(compare=False)
     lives: int = field(default=_LIVES, compare=False)
 
 
@@ -45,12 +53,9 @@ class TaskQueue:
     Parameters
     ----------
     jobs
-        Processes of this machine, or how many tasks ``executor`` works on at a time.
-    address, wait_for_workers
-        Of the scheduler of a Dask cluster, which works on it in place of processes, and how many
-        workers it must have.
-    executor
-        Works on it in place of processes; it is not shut down here.
+        Processes of this machine.
+    beside
+        Whether one job is a process too, beside this one.
     report
         Told of processes that died and were replaced.
     """
@@ -58,24 +63,20 @@ class TaskQueue:
     def __init__(
         self,
         jobs: int = 1,
-        address: str | None = None,
         *,
-        wait_for_workers: int = 0,
-        executor: Executor | None = None,
+        beside: bool = False,
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._jobs, self._address, self._wanted = jobs, address, wait_for_workers
-        self._executor, self._report = executor, report
-        self._stack = ExitStack()
+        self._jobs, self._report, self._stack = jobs, report, ExitStack()
+        self._executor = Processes(jobs, report) if jobs > 1 or beside else None
         self._number = count()
         self._queue: list[_Task] = []
         self._running: dict[Future[Any], _Task] = {}
 
     def __enter__(self) -> TaskQueue:
         self._stack.enter_context(endings_as_interrupt())
-        if self._executor is None and (self._address is not None or self._jobs > 1):
-            found = open_executor(self._jobs, self._address, self._wanted, self._report)
-            self._executor, self._jobs = self._stack.enter_context(found)
+        if self._executor is not None:
+            self._stack.enter_context(self._executor)
         return self
 
     def __exit__(
@@ -95,6 +96,7 @@ class TaskQueue:
         task: Callable[[], T],
         then: Callable[[T], None],
         admit: Callable[[], bool] = _always,
+        fail: Callable[[str], None] = _raise,
     ) -> None:
         """Queue a task, those of least ``urgency`` first.
 
@@ -106,8 +108,11 @@ class TaskQueue:
             Gets its answer, here.
         admit
             Asked before it begins; where it says no, the task is dropped.
+        fail
+            Gets a message where the task has killed its process each time; by default it raises
+            :class:`InputError`.
         """
-        heappush(self._queue, _Task(urgency, next(self._number), task, then, admit))
+        heappush(self._queue, _Task(urgency, next(self._number), task, then, admit, fail))
 
     def steps(self) -> Iterator[None]:
         """Run all there is and all that is added meanwhile; come back after every answer.
@@ -128,6 +133,7 @@ class TaskQueue:
                     value = future.result()
                 except BrokenExecutor:
                     self._again(task)
+                    yield
                     continue
                 task.then(value)
                 yield
@@ -146,8 +152,6 @@ class TaskQueue:
     def _again(self, lost: _Task) -> None:
         """Queue a task again whose process died."""
         if lost.lives == 1:
-            raise InputError(
-                f"a process died {_LIVES} times at the same case, perhaps for want of memory; use "
-                "fewer processes, or leave the case out"
-            )
-        heappush(self._queue, replace(lost, lives=lost.lives - 1))
+            lost.fail(f"process died {_LIVES} times")
+        else:
+            heappush(self._queue, replace(lost, lives=lost.lives - 1))

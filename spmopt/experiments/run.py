@@ -9,11 +9,9 @@ from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.queue import TaskQueue
-from spmopt.experiments.store import Key, Store
+from spmopt.experiments.store import Key, Report, Store
 
 T = TypeVar("T")
-Report = Callable[[str, float | None], None]
-"""Gets a message, and which part of the work is done."""
 
 
 def run(
@@ -24,7 +22,7 @@ def run(
     *,
     report: Report = lambda message, part: None,
 ) -> None:
-    """Compute all cases that ``store`` does not have, and that no other process is at.
+    """Compute all cases that ``store`` does not have; wait for those of other processes.
 
     However it ends, what was finished is in the store; of a finished run in the order of the cases.
 
@@ -50,14 +48,14 @@ def run(
     with ExitStack() as stack:
         queue = queue or stack.enter_context(TaskQueue())
         try:
-            for place, (key, case) in enumerate(cases.items()):
-                if key not in store:
+            for missing in store.rounds(list(cases), report):
+                for place, key in enumerate(missing):
                     admit = partial(store.claim, [key])
-                    queue.add((place,), partial(work, case), partial(done, key), admit)
-            for _ in queue.steps():
-                pass
+                    queue.add((place,), partial(work, cases[key]), partial(done, key), admit)
+                for _ in queue.steps():
+                    pass
         finally:
-            store.close(list(cases) if all(key in store for key in cases) else None)
+            store.close(list(cases))
 
 
 def shard(items: Sequence[T], text: str | None) -> tuple[Sequence[T], dict[str, Any]]:

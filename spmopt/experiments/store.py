@@ -10,8 +10,10 @@ import csv
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
+from time import sleep
 from typing import IO, Any, Generic, TypeVar
 
 from spmopt.core.border import cell, exists, is_file, plain, read_text
@@ -26,6 +28,9 @@ Key = TypeVar("Key", str, Texts)
 Item = TypeVar("Item")
 _FORMAT, _VERSION = "spmopt-sweep", 1
 _SHARD = "shard"
+_POLL_S = 0.2
+Report = Callable[[str, float | None], None]
+"""Gets a message, and which part of the work is done."""
 
 
 class Store(ABC, Generic[Key, Item]):
@@ -60,6 +65,8 @@ class Store(ABC, Generic[Key, Item]):
             if exists(path) and not is_file(path):
                 raise InputError(f"{path}: is no regular file; name one, rows are added to it")
             self._claims = Claims(path, report)
+            if exists(path):
+                self._remove_other(path)
             self._locked(lambda file: None)
 
     def __len__(self) -> int:
@@ -89,15 +96,37 @@ class Store(ABC, Generic[Key, Item]):
 
         return self._locked(take)
 
-    def close(self, order: Sequence[Key] | None = None) -> None:
-        """Leave the file; with ``order``, the keys of the whole run, sort it first."""
+    def rounds(self, keys: Sequence[Key], report: Report) -> Iterator[list[Key]]:
+        """Yield the keys that are missing, until none is.
+
+        The caller computes all that it can claim. Cases of other processes are waited for: their
+        rows appear, or their process ends and the cases can be claimed.
+        """
+        said = 0
+        while missing := [key for key in keys if key not in self._items]:
+            yield missing
+            self._locked(lambda file: None)
+            left = sum(key not in self._items for key in keys)
+            if left and left != said:
+                report(f"waiting for {left} cases of other processes", 1 - left / len(keys))
+            if left:
+                sleep(_POLL_S)
+            said = left
+
+    def close(self, order: Sequence[Key] = ()) -> None:
+        """Leave the file: sorted by ``order`` where all of these keys are there.
+
+        A file without any item is removed, so that a run that failed leaves nothing behind.
+        """
 
         def finish(file: IO[Any] | None) -> None:
-            if order is not None:
-                self._items = {key: self._items[key] for key in order if key in self._items}
+            if order and all(key in self._items for key in order):
+                self._items = {key: self._items[key] for key in order}
                 if self.path is not None:
                     write_text(self.path, self._start + self._encoded(self._items))
-            if self._claims is not None:
+            if self.path is not None and self._claims is not None:
+                if not self._items and not self._claims.of_others():
+                    self.path.unlink(missing_ok=True)
                 self._claims.close()
 
         self._locked(finish)
@@ -116,6 +145,21 @@ class Store(ABC, Generic[Key, Item]):
     @abstractmethod
     def _difference(self, first: str) -> str:
         """Say why a file with that first line is not of this run."""
+
+    @abstractmethod
+    def _may_go(self, lines: Sequence[str]) -> bool:
+        """Return whether a file of another run holds nothing that is worth keeping."""
+
+    def _remove_other(self, path: Path) -> None:
+        """Remove a file of another run, unless it holds rows or a process is at its first ones."""
+        start = self._start.encode()
+        with suppress(OSError, UnicodeDecodeError), locked(path) as file:
+            file.seek(0)
+            content = file.read()
+            is_own = content.startswith(start) or start.startswith(content)
+            is_free = self._claims is not None and not self._claims.of_others()
+            if not is_own and is_free and self._may_go(content.decode().splitlines()):
+                path.unlink()
 
     def _add(self, items: Mapping[Key, Item]) -> None:
         def write(file: IO[Any] | None) -> None:
@@ -252,6 +296,10 @@ class RowTable(Store[Texts, Texts]):
     def _difference(self, first: str) -> str:
         return _difference(_identity(first), _identity(self.head))
 
+    def _may_go(self, lines: Sequence[str]) -> bool:
+        # A run that was killed before its first row leaves its head and the names of columns.
+        return len(lines) <= 2 and _identity(lines[0]) is not None
+
 
 class Journal(Store[str, Any]):
     """JSON values by key, one a line, below a line that says what they depend on.
@@ -259,9 +307,7 @@ class Journal(Store[str, Any]):
     Parameters
     ----------
     identity
-        A text, or JSON values; a file of another run is refused.
-    replace
-        Whether a file of another run is begun anew in place of that.
+        A text, or JSON values; a file of another run is begun anew.
     """
 
     def __init__(
@@ -269,15 +315,8 @@ class Journal(Store[str, Any]):
         path: Path | None,
         identity: str | Mapping[str, object],
         report: Callable[[str], None] = lambda _: None,
-        *,
-        replace: bool = False,
     ) -> None:
         self.head = identity if isinstance(identity, str) else json.dumps(identity)
-        if replace and path is not None and is_file(path):
-            with path.open("rb") as file:
-                found = file.readline().rstrip(b"\n")
-            if found != self.head.encode():
-                path.unlink()
         super().__init__(path, f"{self.head}\n", report)
 
     def get(self, key: str) -> Any:
@@ -302,16 +341,15 @@ class Journal(Store[str, Any]):
         for line in text.splitlines():
             try:
                 found = json.loads(line)
-                # Version 1 has the value's own fields beside the key.
-                yield found["key"], found.get("value", found)
+                yield found["key"], found["value"]
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise InputError(f"{error}") from None
 
     def _difference(self, first: str) -> str:
-        try:
-            return _difference(json.loads(first), json.loads(self.head))
-        except (ValueError, RecursionError):
-            return "is of something else"
+        return "was begun anew by another run"
+
+    def _may_go(self, lines: Sequence[str]) -> bool:
+        return True  # whatever it holds can be computed anew
 
 
 def merge(paths: Sequence[Path], output: Path) -> tuple[int, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from typing import cast
 from warnings import catch_warnings, simplefilter
 
 import optuna
@@ -22,7 +22,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from spmopt.core.processes import own_name
 from spmopt.search.drafts import Drafts
 from spmopt.search.space import Space
-from spmopt.search.storage import GRACE_S, PROCESS, beat, is_lost, own_trials, running, unheard
+from spmopt.search.storage import PROCESS, beat, is_lost, own_trials, running
 from spmopt.search.study import counts, distributions
 
 _FAILED = "failed_trial"
@@ -48,17 +48,17 @@ class Beginner:
             self._drafting, self._plain = (
                 optuna.load_study(study_name=study.study_name, storage=where, sampler=sampler)
                 for where, sampler in (
-                    (self._drafts, study.sampler),
+                    (cast("BaseStorage", self._drafts), study.sampler),
                     # It is asked for nothing: what begins has its point.
                     (study._storage, RandomSampler()),
                 )
             )
 
     def begin(self) -> Trial:
-        """Begin a point that waits, or was lost, or that the sampler proposes."""
+        """Begin a point that was lost, or that the sampler proposes."""
         while True:
             known = self._study.get_trials(deepcopy=False)
-            trial = self._begun(_waiting(known) or _lost(known, len(self._space.axes)))
+            trial = self._begun(_lost(known, len(self._space.axes)))
             others = self._study.get_trials(deepcopy=False)[len(known) : trial.number]
             if not any(counts(each) and each.params == trial.params for each in others):
                 return trial
@@ -85,8 +85,6 @@ class Beginner:
         )
         study = self._study
         number = study._storage.create_new_trial(study._study_id, template_trial=fresh)
-        if start is not None and start.state is TrialState.WAITING:
-            _fail(study, start)
         trial = Trial(self._plain, number)
         beat(self._storage, study, trial.number)
         return trial
@@ -106,34 +104,14 @@ def put_back_own(study: Study) -> None:
 
 def recover(study: Study, storage: BaseStorage) -> int:
     """Put back the trials that were lost; return how many."""
-    lost = [trial for trial in running(study) if is_lost(trial) or _is_nobodys(trial)]
+    lost = [trial for trial in running(study) if is_lost(trial)]
     for trial in lost:
         put_back(study, trial.number)
     if isinstance(storage, RDBStorage):
-        # A process that died before its first sign of life is dead a minute after this one.
-        for trial in unheard(storage, study):
-            beat(storage, study, trial.number)
         with catch_warnings():
             simplefilter("ignore")
             optuna.storages.fail_stale_trials(study)
     return len(lost)
-
-
-def _is_nobodys(trial: FrozenTrial) -> bool:
-    """Return whether it says no owner, as those of older versions that were killed early."""
-    began = trial.datetime_start
-    old = began is not None and datetime.now() - began > timedelta(seconds=GRACE_S)
-    return PROCESS not in trial.user_attrs and old
-
-
-def _fail(study: Study, trial: FrozenTrial) -> None:
-    with suppress(UpdateFinishedTrialError):
-        study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
-
-
-def _waiting(trials: Sequence[FrozenTrial]) -> FrozenTrial | None:
-    """Find a point that somebody has put into the queue of Optuna, as older versions do."""
-    return next((trial for trial in trials if trial.state is TrialState.WAITING), None)
 
 
 def _lost(trials: Sequence[FrozenTrial], fields: int) -> FrozenTrial | None:

@@ -6,15 +6,13 @@ of nobody, or a point of half its values, at which samplers that list all points
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from copy import copy, deepcopy
 from datetime import datetime
-from typing import Any, Never
+from typing import Any
 
 from optuna.distributions import BaseDistribution
 from optuna.storages import BaseStorage
-from optuna.study import StudyDirection
-from optuna.study._frozen import FrozenStudy
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.search.study import counts
@@ -23,7 +21,7 @@ _ID = -1
 """Of the draft; storages count from 0 or 1."""
 
 
-class Drafts(BaseStorage):
+class Drafts:
     """A storage as it is, but for a draft, and for trials that came to nothing.
 
     These are left out and the others numbered anew, so that what samplers propose does not depend
@@ -41,6 +39,13 @@ class Drafts(BaseStorage):
         self._storage = storage
         self.start: FrozenTrial | None = None
         self.draft: FrozenTrial | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Do all else as the storage; methods that Optuna builds on those here, as it does."""
+        built = getattr(BaseStorage, name, None)
+        if built is None or getattr(built, "__isabstractmethod__", False):
+            return getattr(self._storage, name)
+        return built.__get__(self)
 
     def create_new_trial(self, study_id: int, template_trial: FrozenTrial | None = None) -> int:
         """Begin a new draft in place of the one before."""
@@ -108,60 +113,6 @@ class Drafts(BaseStorage):
         assert trial_id == _ID
         assert self.draft is not None
         return self.draft
-
-    def set_trial_state_values(
-        self, trial_id: int, state: TrialState, values: Sequence[float] | None = None
-    ) -> Never:
-        """Refuse: a draft has no end."""
-        raise NotImplementedError
-
-    def set_trial_intermediate_value(
-        self, trial_id: int, step: int, intermediate_value: float
-    ) -> Never:
-        """Refuse: a draft has none."""
-        raise NotImplementedError
-
-    def create_new_study(
-        self, directions: Sequence[StudyDirection], study_name: str | None = None
-    ) -> int:
-        """Do as the storage."""
-        return self._storage.create_new_study(directions, study_name)
-
-    def delete_study(self, study_id: int) -> None:
-        """Do as the storage."""
-        self._storage.delete_study(study_id)
-
-    def set_study_user_attr(self, study_id: int, key: str, value: Any) -> None:
-        """Do as the storage."""
-        self._storage.set_study_user_attr(study_id, key, value)
-
-    def set_study_system_attr(self, study_id: int, key: str, value: Any) -> None:
-        """Do as the storage."""
-        self._storage.set_study_system_attr(study_id, key, value)
-
-    def get_study_id_from_name(self, study_name: str) -> int:
-        """Do as the storage."""
-        return self._storage.get_study_id_from_name(study_name)
-
-    def get_study_name_from_id(self, study_id: int) -> str:
-        """Do as the storage."""
-        return self._storage.get_study_name_from_id(study_id)
-
-    def get_study_directions(self, study_id: int) -> list[StudyDirection]:
-        """Do as the storage."""
-        return self._storage.get_study_directions(study_id)
-
-    def get_study_user_attrs(self, study_id: int) -> dict[str, Any]:
-        """Do as the storage."""
-        return self._storage.get_study_user_attrs(study_id)
-
-    def get_study_system_attrs(self, study_id: int) -> dict[str, Any]:
-        """Do as the storage."""
-        return self._storage.get_study_system_attrs(study_id)
-
-    def get_all_studies(self) -> list[FrozenStudy]:
-        """Do as the storage."""
-        return self._storage.get_all_studies()
 
 
 def _kept(trial: FrozenTrial) -> dict[str, Any]:

@@ -18,8 +18,6 @@ from typing import Any
 from spmopt.core.border import MOST_BYTES, json_value
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Area, Bank, Energy, SpmTechnology
-from spmopt.core.objective import objective_entry
 from spmopt.core.pieces.listing import whole
 from spmopt.core.result import Result, Status
 from spmopt.io.files import StoredResult, decode_result, encode_result
@@ -32,7 +30,6 @@ from spmopt.search.setup import Setup
 from spmopt.solving import compare
 from spmopt.sweeps.cases import Network
 from spmopt.sweeps.work import SolveOptions
-from spmopt.verifier import bound, verify
 
 LEAST = "least"
 """Of a network in a trial: what any schedule takes at least."""
@@ -73,7 +70,6 @@ def evaluate(
     candidate: Candidate,
     near: Mapping[str, Cut],
     keep: bool,
-    known: Mapping[str, bytes] | None = None,
 ) -> TrialOutcome:
     """Schedule every network of ``setup`` on ``candidate``.
 
@@ -85,9 +81,6 @@ def evaluate(
         Prices to search from, by network; whatever they are, schedules are legal and bounds true.
     keep
         Whether to give the schedules, too.
-    known
-        Compressed results of a machine that schedules cannot tell from ``candidate``, by network:
-        they are verified and taken over, see :func:`carried`.
 
     Raises
     ------
@@ -96,20 +89,14 @@ def evaluate(
     ScheduleError
         An illegal schedule or an untrue bound.
     """
-    started, known = monotonic(), known or {}
-    found = {}
+    started, found = monotonic(), {}
     for network in setup.networks:
         # Lowering is cached, and done before the clock starts.
-        instance, label = candidate.instance(network), network.label
-        began = monotonic()
-        twin = carried(known[label], instance) if label in known else None
-        stored = twin or result_of(setup, candidate, network, near.get(label))
+        candidate.instance(network)
+        began, label = monotonic(), network.label
+        stored = result_of(setup, candidate, network, near.get(label))
         outcome = _outcome(setup, stored, began)
-        found[label] = replace(
-            outcome,
-            cut=outcome.cut if twin is None else None,  # that of a twin is known
-            packed=packed(stored) if keep else b"",
-        )
+        found[label] = replace(outcome, packed=packed(stored) if keep else b"")
     return TrialOutcome(networks=found, seconds=monotonic() - started)
 
 
@@ -224,61 +211,6 @@ def _run(
     if near is not None and objective == "time" and near.certificate.spm.size == steps:
         request = replace(request, prices=near.prices(instance.machine))
     return compare(instance, names, request)
-
-
-def problem_of(candidate: Candidate, schedule_for: str) -> Candidate:
-    """Strip ``candidate`` of what schedules for an objective do not see: equal for twins."""
-    machine, with_energy = candidate.machine, schedule_for == "energy"
-    if objective_entry(schedule_for).per_machine and not with_energy:
-        return candidate  # a function of somebody else's, which may see all of it
-    seen = replace(
-        machine,
-        name="",
-        source="",
-        area=Area(),
-        energy=replace(machine.energy, source="") if with_energy else Energy(),
-        memory=None if machine.memory is None else _rates(machine.memory),
-        banks=tuple(_seen(bank, with_energy) for bank in machine.banks),
-    )
-    return replace(candidate, machine=seen)
-
-
-def carried(packed: bytes, instance: Instance) -> StoredResult | None:
-    """Carry a compressed result of a twin over to ``instance``, verified and bounded there.
-
-    None if it is of other operations, or is no legal schedule with its value and bound.
-    """
-    stored = unpacked(packed, instance.name)
-    if (
-        stored is None
-        or stored.is_in_pieces
-        or stored.instance.operations != instance.operations
-        or stored.instance.tensors != instance.tensors
-    ):
-        return None
-    result, totals = stored.result, stored.result.totals
-    if result.schedule is not None:
-        totals = verify(instance, result.schedule).totals
-        if totals is None or totals.value(result.objective) != result.value:
-            return None
-    if result.certificate is not None and bound(instance, result.certificate) != result.bound:
-        return None
-    again = replace(result, totals=totals, solve_s=0.0, cpu_s=0.0)
-    return replace(stored, instance=instance, result=again)
-
-
-def _seen(bank: Bank, with_energy: bool) -> Bank:
-    plain = replace(bank, technology="", source="", area_mm2=None)
-    if with_energy:
-        return plain
-    return replace(plain, read_pj_per_byte=0.0, write_pj_per_byte=0.0, leakage_w=0.0)
-
-
-def _rates(memory: SpmTechnology) -> SpmTechnology | None:
-    """Keep what lowering sees of a technology: how fast its banks are, where they are counted."""
-    if memory.rates is None:
-        return None
-    return replace(memory, technology="", source="", basis="", area_mm2=0.0, dram_bytes_per_s=1)
 
 
 def packed(stored: StoredResult) -> bytes:

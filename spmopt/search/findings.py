@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from itertools import product
 
@@ -13,14 +13,14 @@ from spmopt.hardware.scratchpad import least_sure
 from spmopt.io.files import StoredResult
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import LEAST
-from spmopt.search.figures import NOT_BOUNDED, STATIC, Spent
+from spmopt.search.figures import NOT_BOUNDED, Spent
 from spmopt.search.importance import importances
-from spmopt.search.records import Findings, PossibleTie, TrialRecord
+from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.shadow_prices import resource_prices_of
 from spmopt.search.storage import LOST
 from spmopt.search.study import AS_BEFORE, ERROR, FIGURES, MACHINE, NETWORKS, PROOF, SECONDS
-from spmopt.search.trials import built_of, candidate_of, front, tally, trial_records
+from spmopt.search.trials import built_of, candidate_of, front, merged, tally, trial_records
 from spmopt.sweeps.cases import Network
 
 _OF_NETWORKS = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", "traffic_bytes")
@@ -28,9 +28,12 @@ _OF_NETWORKS = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", 
 
 def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
     """Find the front of a study, or the ``top`` best, with all but shadow prices."""
-    trials = trial_records(study)
+    trials, best = trial_records(study), front(study, top)
     by_number = {trial.number: trial for trial in trials}
-    members = tuple(by_number[trial.number] for trial in front(study, top))
+    stand_for = merged(best, setup.tolerance) if top is None else {}
+    members = tuple(
+        by_number[trial.number] for trial in best if top is not None or trial.number in stand_for
+    )
     return Findings(
         name=study.study_name,
         setup=setup,
@@ -39,7 +42,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
         top=top,
         counts=tally(trials),
         built={trial.number: built_of(setup, trial) for trial in members},
-        ties=possible_ties(setup, trials, members) if top is None else {},
+        merged=stand_for,
         importances=importances(study, setup) if members else {},
     )
 
@@ -99,36 +102,6 @@ def _counted(findings: Findings) -> list[TrialRecord]:
     return [trial for trial in findings.trials if trial.state != "put_back"]
 
 
-def possible_ties(
-    setup: Setup, trials: Iterable[TrialRecord], members: Iterable[TrialRecord]
-) -> dict[int, PossibleTie]:
-    """Find members that may tie another trial, by number; of several ties the closest.
-
-    The other trial is at most as large in every objective that the machine alone says, and in
-    all others its bounds are. A figure without bounds, as power, counts as found.
-    """
-    names = setup.objectives
-    bounded = [trial for trial in trials if has_bounds(trial)]
-    bounds: dict[int, dict[str, float]] = {}
-    found = {}
-    for member in members:
-        ties = []
-        own = _objectives(member, setup)
-        for trial in bounded:
-            other = _objectives(trial, setup)
-            ahead = [name for name in names if own[name] < other[name]]
-            # What the machine alone decides is no tie, and what nothing bounds is none either.
-            if not ahead or not {*STATIC, *NOT_BOUNDED}.isdisjoint(ahead):
-                continue
-            least = bounds.setdefault(trial.number, least_of(trial, setup))
-            if all(least[name] <= own[name] for name in names):
-                values = {name: (own[name], other[name], least[name]) for name in ahead}
-                ties.append(PossibleTie(of=trial.number, values=values))
-        if ties:
-            found[member.number] = min(ties, key=_tie_size)
-    return found
-
-
 def has_bounds(trial: TrialRecord) -> bool:
     """Return whether a trial holds every constraint, and says what its networks take at least."""
     known = all(LEAST in one for one in (trial.networks or {}).values())
@@ -172,7 +145,7 @@ def study_json(findings: Findings) -> dict[str, object]:
         "counts": dict(findings.counts),
         "top": findings.top,
         "front": [
-            trial_json(trial, setup) | {"within_gap": _tie_json(findings.ties.get(trial.number))}
+            trial_json(trial, setup) | {"merged": findings.merged.get(trial.number, ())}
             for trial in findings.members
         ],
         "trials": [_short_json(trial) for trial in findings.trials],
@@ -189,15 +162,14 @@ def rows(findings: Findings) -> list[dict[str, object]]:
     """Give the front as rows: fields, figures, and what networks come to together and each.
 
     ``figures`` says whether those of schedules are ``schedules``', or ``bounds`` of all schedules.
-    ``within_gap`` is the trial that a member may be no better than.
+    ``merged`` are the trials that a member stands for.
     """
     made, setup = [], findings.setup
     for trial in findings.members:
         row: dict[str, object] = {"trial": trial.number, **trial.parameters}
         row |= _built_json(findings.built[trial.number])
         if findings.top is None:
-            tie = findings.ties.get(trial.number)
-            row["within_gap"] = "" if tie is None else tie.of
+            row["merged"] = " ".join(map(str, findings.merged[trial.number]))
         row["figures"] = "bounds" if setup.bound_only else "schedules"
         row |= _total(trial, setup) | dict(trial.figures or {})
         row["gap"] = trial.gap
@@ -214,11 +186,6 @@ def _spent(record: Mapping[str, float]) -> Spent:
 
 def _objectives(trial: TrialRecord, setup: Setup) -> dict[str, float]:
     return dict(zip(setup.objectives, trial.values or (), strict=True))
-
-
-def _tie_size(tie: PossibleTie) -> tuple[float, int]:
-    """Give the largest part by which it is ahead."""
-    return max((one - own) / one for own, one, _ in tie.values.values()), tie.of
 
 
 def _total(trial: TrialRecord, setup: Setup) -> dict[str, object]:
@@ -248,11 +215,3 @@ def _built_json(built: Candidate | None) -> dict[str, object]:
         "dram_bytes_per_s": built.machine.dram_bytes_per_s,
         "basis": None if basis is None else str(basis),
     }
-
-
-def _tie_json(tie: PossibleTie | None) -> dict[str, object] | None:
-    if tie is None:
-        return None
-    keys = ("value", "other", "least")
-    values = {name: dict(zip(keys, row, strict=True)) for name, row in tie.values.items()}
-    return {"trial": tie.of, "values": values}

@@ -7,6 +7,7 @@ alone. Of schedules only the solved trials tell, and search has chosen them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -17,9 +18,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError, package_hint
+from spmopt.core.machine import Area, Energy
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
-from spmopt.search.evaluation import problem_of
 from spmopt.search.figures import HAVE_AREA, STATIC, needs, static_figures
 from spmopt.search.records import Importance
 from spmopt.search.setup import Setup
@@ -85,7 +86,7 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
     def target(trial: FrozenTrial) -> float:
         return float(trial.values[place] / unit)
 
-    seen = _seen(setup.objectives[place], setup)
+    seen = _seen(setup.objectives[place])
     with catch_warnings():
         simplefilter("ignore")
         evaluator = FanovaImportanceEvaluator(n_trees=_TREES, seed=0)
@@ -101,12 +102,19 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
     return Importance(parts=_shares(matter), trials=len(machines))
 
 
-def _seen(name: str, setup: Setup) -> Callable[[Candidate], Any]:
+def _seen(name: str) -> Callable[[Candidate], Any]:
     """Return what a figure of schedules can depend on."""
     if name in HAVE_AREA:
         return lambda candidate: candidate
-    plain = "energy" not in needs(name)
-    return lambda candidate: problem_of(candidate, setup.schedule_for if plain else "energy")
+    with_energy = "energy" in needs(name)
+
+    def seen(candidate: Candidate) -> Candidate:
+        machine = candidate.machine
+        energy = machine.energy if with_energy else Energy()
+        machine = replace(machine, name="", source="", area=Area(), energy=energy)
+        return replace(candidate, machine=machine)
+
+    return seen
 
 
 def _differ(rows: list[list[Candidate]], seen: Callable[[Candidate], Any]) -> bool:

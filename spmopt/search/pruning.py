@@ -1,4 +1,4 @@
-"""What is known of a machine before it is solved: proofs, prices nearby, results of duplicates."""
+"""What is known of a machine before it is solved: proofs, prices nearby."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from optuna.trial import FrozenTrial
 
 from spmopt.core.pieces.listing import listing_of
-from spmopt.hardware.settings import BANK, Setting
+from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
-from spmopt.search.evaluation import cut_of, problem_of
+from spmopt.search.evaluation import cut_of
 from spmopt.search.figures import NOT_BOUNDED, static_figures
 from spmopt.search.proofs import (
     CutPool,
@@ -25,39 +25,24 @@ from spmopt.search.proofs import (
 from spmopt.search.setup import Setup
 from spmopt.search.study import AS_BEFORE, NETWORKS, Schedules, is_feasible, values_of
 
-_UNSEEN = ("technology", BANK, "energy.", "area.")
-"""Fields whose values schedules may not see."""
-
 
 class SolvedMachines:
     """What the solved trials of a study say of other machines.
 
-    Their cuts exclude machines and are prices to start from; where schedules cannot tell two
-    machines apart, the results of the first are those of the other. Trials of other processes are
-    known by the files that they keep.
+    Their cuts exclude machines and are prices to start from. Trials of other processes are known
+    by the files that they keep.
     """
 
     def __init__(self, setup: Setup, schedules: Schedules) -> None:
         self._setup, self._schedules = setup, schedules
         self._pool = CutPool()
         self._cuts: dict[int, tuple[Mapping[str, Setting], Mapping[str, Cut]]] = {}
-        self._results: dict[Candidate, Mapping[str, bytes | str]] = {}
-        self.may_repeat = any(axis.key.startswith(_UNSEEN) for axis in setup.space.axes)
 
-    def add(
-        self,
-        number: int,
-        candidate: Candidate,
-        values: Mapping[str, Setting],
-        cuts: Mapping[str, Cut],
-        results: Mapping[str, bytes | str],
-    ) -> None:
-        """Take up a trial: its cuts and results by network, these compressed or as file names."""
+    def add(self, number: int, values: Mapping[str, Setting], cuts: Mapping[str, Cut]) -> None:
+        """Take up a trial: its cuts by network."""
         self._cuts[number] = values, cuts
         for cut in cuts.values():
             self._pool.put(cut)
-        if self.may_repeat and all(results.values()):
-            self._results.setdefault(self._problem(candidate), results)
 
     def read(self, trials: Iterable[FrozenTrial]) -> None:
         """Take up what other processes have kept."""
@@ -70,26 +55,13 @@ class SolvedMachines:
             found = {name: cut_of(each) for name, each in stored.items() if each is not None}
             cuts = {name: cut for name, cut in found.items() if cut is not None}
             values = values_of(self._setup.space, trial.params)
-            self.add(trial.number, self._setup.space.candidate(values), values, cuts, files)
+            self.add(trial.number, values, cuts)
 
     def nearest(self, values: Mapping[str, Setting]) -> Mapping[str, Cut]:
         """Return cuts of the trial that differs least, the first of several."""
         priced = ((_distance(own, values), k) for k, (own, cuts) in self._cuts.items() if cuts)
         _, number = min(priced, default=(0.0, None))
         return {} if number is None else self._cuts[number][1]
-
-    def alike(self, left: Candidate, right: Candidate) -> bool:
-        """Return whether schedules of the study cannot tell them apart."""
-        return self.may_repeat and self._problem(left) == self._problem(right)
-
-    def results(self, candidate: Candidate) -> dict[str, bytes]:
-        """Give compressed results of a duplicate by network; of those that are still to be had."""
-        known = self._results.get(self._problem(candidate), {})
-        found = {
-            name: each if isinstance(each, bytes) else self._schedules.packed(each)
-            for name, each in known.items()
-        }
-        return {name: result for name, result in found.items() if result is not None}
 
     def excesses(self, candidate: Candidate) -> dict[str, float]:
         """Measure how far ``candidate`` is beyond each static constraint.
@@ -145,9 +117,6 @@ class SolvedMachines:
 
     def _static(self, candidate: Candidate) -> dict[str, float]:
         return static_figures(self._setup.names, candidate, self._setup.space.cost)
-
-    def _problem(self, candidate: Candidate) -> Candidate:
-        return problem_of(candidate, self._setup.schedule_for)
 
 
 def _distance(left: Mapping[str, Setting], right: Mapping[str, Setting]) -> float:

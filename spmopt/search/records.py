@@ -15,8 +15,8 @@ STATES = (*_ENDED, "running", "lost", "put_back")
 """What comes of trials; ``running`` are those of other processes.
 
 ``lost`` are those of processes of this machine that have ended. Optuna takes them for running
-until a search goes on with the study: it fails them and puts their points back, up to three
-times, and ``put_back`` are those that it has failed.
+until a search goes on with the study: it fails them and begins their points again, and
+``put_back`` are those that it has failed.
 """
 
 
@@ -107,23 +107,6 @@ class TrialRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PossibleTie:
-    """What a member of the front is ahead of another trial, whose bounds do not rule out a tie.
-
-    Attributes
-    ----------
-    of
-        Number of the other trial.
-    values
-        In the objectives in which the member is ahead: its value, that of the other trial, and
-        what schedules on the other trial's machine take at least.
-    """
-
-    of: int
-    values: Mapping[str, tuple[float, float, float]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Importance:
     """Shares of the variance by field, the most first, 1 in all; empty where too little is known.
 
@@ -177,8 +160,8 @@ class Findings:
         How many trials are in which state.
     built
         Machines of the members, by number; None where there is no such machine.
-    ties
-        Of members of the front that another trial may be as good as, by number.
+    merged
+        Numbers of the trials that a member of the front stands for, by its own number.
     importances
         What each objective varies with.
     shadow_prices
@@ -192,6 +175,6 @@ class Findings:
     top: int | None
     counts: Mapping[str, int]
     built: Mapping[int, Candidate | None]
-    ties: Mapping[int, PossibleTie]
+    merged: Mapping[int, tuple[int, ...]]
     importances: Mapping[str, Importance]
     shadow_prices: tuple[tuple[int, str, ResourcePrices], ...] = ()

@@ -15,10 +15,9 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from spmopt.core.errors import InputError, require_package, unknown
+from spmopt.core.errors import InputError, unknown
 from spmopt.hardware.settings import Setting
 from spmopt.search.axes import SpaceAxis
-from spmopt.search.gaussian import Gaussian
 from spmopt.search.space import Space
 from spmopt.search.study import counts, distributions
 
@@ -39,8 +38,6 @@ _SAMPLERS: Mapping[str, _Make] = MappingProxyType(
         "tpe": lambda seed, _: samplers.TPESampler(seed=seed),
         "nsga2": lambda seed, _: samplers.NSGAIISampler(seed=seed, population_size=_PARENTS),
         "nsga3": lambda seed, _: samplers.NSGAIIISampler(seed=seed, population_size=_PARENTS),
-        "cma-es": lambda seed, _: samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
-        "gp": lambda seed, space: Gaussian(seed, space, draws=not _is_small(space)),
         "random": lambda seed, _: samplers.RandomSampler(seed=seed),
         # The order of the points is drawn once, so that every process has the same.
         "grid": lambda _, space: samplers.GridSampler(
@@ -53,28 +50,22 @@ NAMES = tuple(_SAMPLERS)
 EXHAUSTIVE = ("grid", "brute-force")
 
 
-def require_sampler(name: str, space: Space, objectives: Sequence[str]) -> None:
+def require_sampler(name: str, space: Space) -> None:
     """Raise unless the sampler can search that space.
 
     Raises
     ------
     InputError
-        No such sampler, too many objectives for it, a space that it cannot enumerate, or a
-        package that it needs.
+        No such sampler, or a space that it cannot enumerate.
     """
     if name not in _SAMPLERS:
         raise unknown("sampler", name, _SAMPLERS)
-    if name == "cma-es" and len(objectives) > 1:
-        raise InputError("sampler cma-es: takes one objective; use nsga2, or name one objective")
     if name in EXHAUSTIVE and (space.size is None or space.size > _MOST):
         many = "infinitely many" if space.size is None else str(space.size)
         raise InputError(
             f"sampler {name}: the space has {many} points, at most {_MOST} can be tried; "
             "give ranges a step, or use tpe"
         )
-    for needs_it, package in (("gp", "torch"), ("cma-es", "cmaes")):
-        if name == needs_it:
-            require_package(package, f"sampler {name}")
 
 
 class Seeded(BaseSampler):

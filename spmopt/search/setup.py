@@ -18,6 +18,8 @@ from spmopt.search.space import Space, space_of
 from spmopt.sweeps.cases import Network
 
 _OPTIONS = ("scheduler", "schedule_for", "tolerance", "time_limit_s")
+CHOOSER, LISTER = "pieces", "page"
+"""Default schedulers: of networks that can be fused, and of all others."""
 BOUND, BEST_POLICY = "bound", "best-policy"
 """Schedulers of a search beside those of the registry."""
 _OTHER_ORDER = {"tsai": "tsai:order=listed"}
@@ -196,6 +198,18 @@ class Setup:
                 raise InputError(
                     f"{which} has no bound; name a scheduler that gives schedules, as page"
                 )
+
+
+def setup_by(scheduler: str | None, **options: Any) -> tuple[Setup, str]:
+    """Return the study by its scheduler, as a default by that of ``solve``; and what to warn of."""
+    if scheduler is None and any(network.is_lowered for network in options["networks"]):
+        scheduler = LISTER
+    if scheduler is not None:
+        return Setup(scheduler=scheduler, **options), ""
+    try:
+        return Setup(scheduler=CHOOSER, **options), ""
+    except InputError as error:
+        return Setup(scheduler=LISTER, **options), f"nothing is fused: {error}"
 
 
 def _network(network: Network) -> dict[str, object]:

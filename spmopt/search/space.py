@@ -36,7 +36,7 @@ from spmopt.search.figures import (
 )
 
 _ENTRIES = ("machine", "space", "constraints", "cost", "weights")
-_DEFAULT_MACHINE = "rtx2080ti"
+DEFAULT_MACHINE = "rtx2080ti"
 _MOST = 4096
 """Points that are looked at before the search begins."""
 
@@ -140,8 +140,12 @@ class Space:
         }
 
 
-def read_space(path: Path, machine: Machine | None = None) -> Space:
+def read_space(
+    path: Path, machine: Machine | None = None, *, replacement: Machine | None = None
+) -> Space:
     """Read a space file; ``machine`` as in :func:`space_of`.
+
+    ``replacement`` takes the place of the machine that the file names.
 
     Raises
     ------
@@ -150,7 +154,10 @@ def read_space(path: Path, machine: Machine | None = None) -> Space:
     """
     tables = read_toml(path, f"space {path}")
     _require_units(tables, f"space {path}")
-    space = space_of(tables, f"space {path}", folder=path.parent, machine=machine)
+    if replacement is not None and machine is None:
+        tables = {name: table for name, table in tables.items() if name != "machine"}
+    own = machine or replacement
+    space = space_of(tables, f"space {path}", folder=path.parent, machine=own)
     _require_technologies(space, f"space {path}")
     return space
 
@@ -196,7 +203,7 @@ def space_of(
             raise InputError(f"{where}: {unknown('entry', name, _ENTRIES)}")
     if machine is not None and "machine" in tables:
         raise InputError(f"{where}: machine: a stored instance has its own; leave it out")
-    base = machine or _machine(tables.get("machine", _DEFAULT_MACHINE), where, folder)
+    base = machine or _machine(tables.get("machine", DEFAULT_MACHINE), where, folder)
     found = [
         read_axis(key, _from_folder(key, given, folder), where)
         for key, given in _flat(_table(tables.get("space", {}), f"{where}: space")).items()

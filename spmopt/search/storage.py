@@ -19,31 +19,32 @@ import msgspec
 import optuna
 from alembic.util import CommandError
 from optuna.exceptions import OptunaError
-from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages._rdb.models import BaseModel
+from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
 
-from spmopt.core.border import is_file, is_folder, shortened, without_password
+from spmopt.core.border import exists, is_file, is_folder, without_password
 from spmopt.core.errors import PACKAGES, InputError
 from spmopt.core.processes import has_ended, number_here, own_name
-from spmopt.search.journal import BY_CONTENTS, JOURNAL, open_journal
 
+JOURNAL = "journal:"
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
-_BEAT_S, GRACE_S = 10, 60
-_HEARD = "SELECT trial_id FROM trial_heartbeats"
+_BEAT_S, _GRACE_S = 10, 60
 _TRIES, _WAIT_S = 6, 0.5
 _SQLITE_WAIT_S = 60
 _POSTGRESQL = "postgresql"
 """The database whose driver the program names among its extras."""
 _LONGEST = 200
-"""Characters of what a database says."""
+"""Characters of an error of a database."""
+_JOURNAL_BEGINS = b'{"op_code"'
 
 
-def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = GRACE_S) -> BaseStorage:
+def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) -> BaseStorage:
     """Open ``journal:FILE``, a database by its URL, or a SQLite file.
 
     Parameters
@@ -59,35 +60,15 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = GRACE_S) -> 
         It cannot be opened.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    if url.startswith(JOURNAL):
-        path = Path(url.removeprefix(JOURNAL))
-        _require_folder(path, url)
-        with _opening(url):
-            return open_journal(url)
-    address = url if _URL.fullmatch(url) else f"sqlite:///{url}"
-    path_of = sqlite_file(url)
-    if path_of is not None:
-        _require_folder(path_of, url)
-    is_sqlite = address.startswith("sqlite")
-
-    def opened() -> RDBStorage:
-        storage = RDBStorage(
-            address,
-            # Another process may hold the file for the length of a transaction.
-            engine_kwargs={"connect_args": {"timeout": _SQLITE_WAIT_S}} if is_sqlite else None,
-            heartbeat_interval=beat_s,
-            grace_period=grace_s,
-        )
-        if is_sqlite:
-            _finish_tables(storage.engine)
-        return storage
-
-    with _opening(url):
-        storage = _patiently(opened)
-        if path_of is not None:
-            _require_intact(storage.engine, url)
-            _quicken(storage.engine)
-    return storage
+    path = file_of(url)
+    if path is not None and is_folder(path):
+        raise InputError(f"{_option(url)}: is a folder; name a file in it")
+    if path is not None and not is_folder(path.parent):
+        raise InputError(f"{_option(url)}: no such folder as {path.parent}; create it first")
+    with reading(url):
+        if path is not None and url.startswith(JOURNAL):
+            return _journal(path)
+        return _database(url, beat_s, grace_s)
 
 
 def in_memory() -> BaseStorage:
@@ -104,20 +85,59 @@ def open_known(url: str) -> BaseStorage:
     InputError
         It is not, or cannot be opened.
     """
-    file = Path(url.removeprefix(JOURNAL)) if url.startswith(JOURNAL) else sqlite_file(url)
+    file = file_of(url)
     if file is not None and not is_file(file):
         raise InputError(f"{_option(url)}: no such file; run 'spmopt tune' first")
     return open_storage(url)
 
 
-def sqlite_file(url: str) -> Path | None:
-    """Name the file of a SQLite storage."""
+def file_of(url: str) -> Path | None:
+    """Return the file of a journal or of a SQLite storage."""
     if url.startswith(JOURNAL):
-        return None
+        return Path(url.removeprefix(JOURNAL))
     if not _URL.fullmatch(url):
         return Path(url)
     name = re.fullmatch(r"sqlite(?:\+\w+)?:///([^?]+)(?:\?.*)?", url)
     return Path(name[1]) if name and name[1] != ":memory:" else None
+
+
+def _journal(path: Path) -> JournalStorage:
+    """Open a journal, made if there is none; remove a last line that a full disk has cut off."""
+    if is_file(path):
+        with path.open("rb") as file:
+            begin = file.read(len(_JOURNAL_BEGINS))
+        if not _JOURNAL_BEGINS.startswith(begin):
+            raise ValueError("it is no journal of Optuna")
+        with path.open("r+b") as file:
+            content = file.read()
+            whole = content.rfind(b"\n") + 1
+            if whole < len(content):
+                file.truncate(whole)
+    elif exists(path):  # a pipe would be waited for
+        raise ValueError("it is no regular file")
+    return JournalStorage(JournalFileBackend(str(path)))
+
+
+def _database(url: str, beat_s: int, grace_s: int) -> RDBStorage:
+    address = url if _URL.fullmatch(url) else f"sqlite:///{url}"
+    is_sqlite = address.startswith("sqlite")
+
+    def opened() -> RDBStorage:
+        storage = RDBStorage(
+            address,
+            # Another process may hold the file for the length of a transaction.
+            engine_kwargs={"connect_args": {"timeout": _SQLITE_WAIT_S}} if is_sqlite else None,
+            heartbeat_interval=beat_s,
+            grace_period=grace_s,
+        )
+        if is_sqlite:
+            _finish_tables(storage.engine)
+        return storage
+
+    storage = _patiently(opened)
+    if is_sqlite:
+        _quicken(storage.engine)
+    return storage
 
 
 def own_trials(study: Study) -> list[FrozenTrial]:
@@ -139,16 +159,6 @@ def beat(storage: BaseStorage, study: Study, number: int) -> None:
         storage.record_heartbeat(trial_id)
 
 
-def unheard(storage: RDBStorage, study: Study) -> list[FrozenTrial]:
-    """List the running trials that have never given a sign of life."""
-    trials = running(study)
-    if not trials:
-        return []
-    with storage.engine.connect() as connection:
-        heard = {row[0] for row in connection.execute(text(_HEARD))}
-    return [trial for trial in trials if trial._trial_id not in heard]
-
-
 @contextmanager
 def beating(storage: BaseStorage, study: Study) -> Iterator[None]:
     """Record signs of life of the running trials of this process, in the background."""
@@ -156,14 +166,14 @@ def beating(storage: BaseStorage, study: Study) -> Iterator[None]:
     interval = storage.get_heartbeat_interval() if isinstance(storage, RDBStorage) else None
 
     def run() -> None:
-        while not done.wait(interval or _BEAT_S):
+        while not done.wait(interval):
             # A beat that is missed is made up for by the next one.
             with suppress(SQLAlchemyError, OptunaError):
                 for trial in own_trials(study):
                     beat(storage, study, trial.number)
 
     thread = Thread(target=run, daemon=True)
-    if isinstance(storage, RDBStorage):
+    if interval is not None:
         thread.start()
     try:
         yield
@@ -185,15 +195,6 @@ def _quicken(engine: Engine) -> None:
         del record
         for setting in ("journal_mode = WAL", "synchronous = NORMAL"):
             connection.execute(f"PRAGMA {setting}")
-
-
-def _require_intact(engine: Engine, url: str) -> None:
-    """Refuse a file with a damaged index: it hides values that are there, and nothing says so."""
-    with engine.connect() as connection:
-        said = str(connection.execute(text("PRAGMA integrity_check(1)")).scalar())
-    if said != "ok":
-        what = " ".join(said.split())[:_LONGEST]
-        raise InputError(f"{_option(url)}: is damaged ({what}); name a copy from before")
 
 
 def _finish_tables(engine: Engine) -> None:
@@ -222,56 +223,44 @@ def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
 
 
 @contextmanager
-def storage_errors(url: str) -> Iterator[None]:
-    """Say in one line what is wrong with a storage; raises :class:`InputError`."""
+def using(url: str) -> Iterator[None]:
+    """Say in one line why a storage cannot be used; raises :class:`InputError`."""
     try:
         yield
-    except (SQLAlchemyError, OptunaError) as error:
+    except (SQLAlchemyError, OptunaError, OSError) as error:
         raise InputError(f"{_option(url)}: cannot be used ({why(error)})") from None
 
 
 @contextmanager
-def sound(url: str | None) -> Iterator[None]:
-    """Say in one line that a storage is damaged, where what is read of it cannot be used.
+def reading(url: str) -> Iterator[None]:
+    """Say in one line that a storage cannot be read: damaged, of another program or version.
 
-    Only for what reads: an error of the program would be said to be one of the storage.
+    The one check at this border: whatever Optuna, a database or a decoder raises of its content.
 
     Raises
     ------
     InputError
-        In place of what the database, Optuna, or a value of the wrong type raises.
+        In place of that error.
     """
     try:
-        with storage_errors(url or "in memory"):
-            yield
-    except (*BY_CONTENTS, msgspec.ValidationError) as error:
-        said = shortened(f"{type(error).__name__}: {' '.join(str(error).split())}")
-        raise InputError(
-            f"{_option(url or 'in memory')}: is damaged, or of another program ({said}); name "
-            "another one, or a copy from before"
-        ) from None
-
-
-@contextmanager
-def _opening(url: str) -> Iterator[None]:
-    try:
         yield
+    except InputError:
+        raise
     except ImportError as error:
         # A driver that finds no library of its own has an error without a name.
         missing = error.name or " ".join(str(error).split())
         package = f"'{PACKAGES['psycopg']}'" if url.startswith(_POSTGRESQL) else error.name
         hint = f"; pip install {package}" if package else ""
         raise InputError(f"{_option(url)}: its driver is not installed ({missing}){hint}") from None
-    # Of tables of a newer version Optuna says so as RuntimeError.
-    except (
-        SQLAlchemyError,
-        OptunaError,
-        CommandError,
-        OSError,
-        RuntimeError,
-        *BY_CONTENTS,
-    ) as error:
-        raise InputError(f"{_option(url)}: cannot be opened ({why(error)})") from None
+    except _UNREADABLE as error:
+        hint = "name another one, or a copy from before"
+        raise InputError(f"{_option(url)}: cannot be read ({why(error)}); {hint}") from None
+
+
+_UNREADABLE = (
+    *(SQLAlchemyError, OptunaError, CommandError, OSError, RuntimeError, msgspec.MsgspecError),
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
+)
 
 
 def _option(url: str) -> str:
@@ -283,13 +272,6 @@ def why(error: BaseException) -> str:
     cause = error.__cause__ or error
     message = cause.orig if isinstance(cause, DBAPIError) else cause
     return without_password(" ".join(str(message).split()))[:_LONGEST]
-
-
-def _require_folder(path: Path, url: str) -> None:
-    if is_folder(path):
-        raise InputError(f"{_option(url)}: is a folder; name a file in it")
-    if not is_folder(path.parent):
-        raise InputError(f"{_option(url)}: no such folder as {path.parent}; create it first")
 
 
 PROCESS = "process"

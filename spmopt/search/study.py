@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import optuna
+from msgspec import convert
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -30,9 +31,10 @@ from spmopt.io.document import remove_parts, replace_file
 from spmopt.io.files import OLD_LOWERINGS, StoredResult
 from spmopt.search.axes import SpaceAxis
 from spmopt.search.evaluation import unpacked
+from spmopt.search.records import STORED
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
-from spmopt.search.storage import sqlite_file, why
+from spmopt.search.storage import JOURNAL, file_of, why
 
 SETUP, VERSION, FOLDER = "spmopt", "version", "schedules"
 """Attributes of a study: its :class:`Setup`, how that is written, and where its schedules are."""
@@ -79,6 +81,14 @@ def remember(study: Study, setup: Setup) -> None:
 def setup_of(study: Study) -> Setup:
     """Read what a study is about; raises :class:`InputError` where it does not say so."""
     return Setup.of_record(_record_of(study))
+
+
+def require_types(study: Study) -> None:
+    """Check the types of all that trials hold: raises what ``reading`` says in one line."""
+    for trial in study.get_trials(deepcopy=False):
+        for name, kind in STORED.items():
+            if trial.user_attrs.get(name) is not None:
+                convert(trial.user_attrs[name], kind)
 
 
 def _record_of(study: Study) -> dict[str, Any]:
@@ -147,6 +157,7 @@ def begin(storage: BaseStorage, name: str, setup: Setup, folder: Path | None = N
         except SQLAlchemyError as error:
             raise InputError(f"study {name}: cannot be opened ({why(error)})") from None
         remember(study, setup)
+        require_types(study)
         if folder is not None:
             study.set_user_attr(FOLDER, str(folder.resolve()))
     return study
@@ -164,13 +175,9 @@ def known(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
     Raises
     ------
     InputError
-        There is none, none of that name, or several, or a name is no text.
+        There is none, none of that name, or several.
     """
     names = optuna.get_all_study_names(storage)
-    if not all(isinstance(each, str) for each in names):
-        raise InputError(
-            "--storage: the name of a study is no text; it is damaged, name a copy from before"
-        )
     if not names:
         which = "study" if name is None else f"study {name}, nor any other"
         raise InputError(f"--storage: holds no {which}; run 'spmopt tune' first")
@@ -181,6 +188,7 @@ def known(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
     if name not in names:
         raise unknown("study", name, names)
     study = optuna.load_study(study_name=name, storage=storage)
+    require_types(study)
     return study, setup_of(study)
 
 
@@ -244,7 +252,7 @@ def folder_for(storage: str, study: str, given: Path | None) -> Path | None:
     """Choose where the schedules of a study are: as ``given``, or beside its SQLite file."""
     if given is not None:
         return given / _file_name(study)
-    file = sqlite_file(storage)
+    file = None if storage.startswith(JOURNAL) else file_of(storage)
     if file is None:
         return None
     return file.with_name(f"{file.stem}.schedules") / _file_name(study)
@@ -261,9 +269,6 @@ def _file_name(study: str) -> str:
 
 _MOST = 3
 """So many differences are said, of more their number."""
-_MADE = ("objectives", "scheduler", "schedule_for", "tolerance", "time_limit_s")
-_NAMES = ("networks", "machine")
-_LISTS = ("networks", "constraints", "objectives", "parameters")
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -271,49 +276,32 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
     Both as ``Setup.record`` gives them, and JSON reads them.
     """
-    found = []
-    for was, now in zip(_groups(old), _groups(new), strict=True):
-        keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
-        # What other networks, or another machine, are made of need not be said.
-        for key in [key for key in keys if key in _NAMES] or keys:
-            before, after = (_shown(key, each.get(key)) for each in (was, now))
-            if before == after:  # by rounding
-                before, after = str(was.get(key)), str(now.get(key))
-            found.append(f"{key} {after}, was {before}")
+    was, now = (dict(_flat(record, "")) for record in (old, new))
+    keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+    found = [f"{key} {_shown(key, now.get(key))}, was {_shown(key, was.get(key))}" for key in keys]
     more = len(found) - _MOST
     return found if more <= 0 else [*found[:_MOST], f"and {more} more"]
 
 
-def _groups(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Sort all values by what they are of; of networks and of the machine their names too."""
-    networks, space = record["networks"], record["space"]
-    names = [network["title"] or network["name"] for network in networks]
-    of_networks = {
-        f"{key} of {name}" if len(names) > 1 else key: value
-        for name, network in zip(names, networks, strict=True)
-        for key, value in network.items()
-    }
-    of_machine = {f"machine.{key}": value for key, value in space["machine"].items()}
-    prices = {
-        f"{table}.{key}": x for table in ("cost", "weights") for key, x in space[table].items()
-    }
-    return [
-        {"networks": names, **of_networks},
-        {"machine": space["machine"].get("name"), **of_machine},
-        {**space["space"], "constraints": space["constraints"], **prices},
-        {key: record.get(key) for key in _MADE},
-    ]
+def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested tables by their names, those of networks with their number."""
+    if key == "networks":
+        value = {str(number): each for number, each in enumerate(value, start=1)}
+    if not isinstance(value, Mapping) or "low" in value:
+        yield key, value
+        return
+    for name, each in value.items():
+        inner = name if key in ("", "space") else f"{key}.{name}"
+        yield from _flat(each, inner)
 
 
 def _shown(key: str, given: Any) -> str:
     """Write values of a field; a range by its ends and step."""
-    field = key.removeprefix("machine.")
+    field = key.rpartition(".")[2] if key.startswith("machine.") else key
     if given in (None, "", [], {}):
         return "not given"
     if isinstance(given, Mapping):
-        ends = f"{shown_setting(field, given['low'])} to {shown_setting(field, given['high'])}"
-        step = f" by {shown_setting(field, given['step'])}" if given.get("step") else ""
-        return f"{ends}{step}{' (log)' if given.get('log') else ''}"
+        return ", ".join(f"{name} {shown_setting(field, each)}" for name, each in given.items())
     if isinstance(given, list):
-        return (" and " if key in _LISTS else " or ").join(_shown(key, each) for each in given)
+        return " and ".join(_shown(key, each) for each in given)
     return shown_setting(field, given)

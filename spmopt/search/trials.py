@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from math import inf, log
+from operator import le
 
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -14,7 +14,6 @@ from spmopt.core.errors import InputError
 from spmopt.io.files import StoredResult
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import result_of
-from spmopt.search.figures import Spent, figure_text
 from spmopt.search.records import STATES, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.storage import is_lost, whereabouts
@@ -59,6 +58,38 @@ def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
         tuple(sorted(each.params.items())): each for each in reversed(found) if is_feasible(each)
     }
     return sorted(once.values(), key=lambda trial: (trial.values, trial.number))[:top]
+
+
+def merged(trials: Sequence[FrozenTrial], tolerance: float) -> dict[int, tuple[int, ...]]:
+    """Merge the trials of a front whose lead is no more than the tolerance of schedules.
+
+    A trial is merged into another that is at most ``tolerance`` worse in every objective and
+    better by the product of all of them.
+
+    Returns
+    -------
+    dict
+        Numbers of the trials that remain, each with those that it stands for; in the order given.
+    """
+    kept: dict[int, tuple[FrozenTrial, list[int]]] = {}
+    for trial in sorted(trials, key=_product):
+        for own, others in kept.values():
+            limits = [value * (1 + tolerance) for value in trial.values]
+            if all(map(le, own.values, limits)):
+                others.append(trial.number)
+                break
+        else:
+            kept[trial.number] = trial, []
+    return {
+        trial.number: tuple(sorted(kept[trial.number][1]))
+        for trial in trials
+        if trial.number in kept
+    }
+
+
+def _product(trial: FrozenTrial) -> tuple[float, int]:
+    """Return the logarithm of the product of all objectives, and the number."""
+    return sum(log(value) if value > 0 else -inf for value in trial.values), trial.number
 
 
 def trial_numbered(study: Study, number: int) -> TrialRecord:
@@ -134,7 +165,7 @@ def result_for(
     """Give the verified result of a network in a trial, one that was excluded by proof as well.
 
     Made again it is as good as it was, to within the tolerance; it need not be the same. ``report``
-    receives why, before it is made, and afterwards by how much its figures differ.
+    receives why it is made.
 
     Raises
     ------
@@ -148,24 +179,7 @@ def result_for(
         return found
     candidate = candidate_of(setup, trial)
     report(f"trial {trial.number}: {_why_made(trial)}; {network.label} is scheduled now")
-    made = result_of(setup, candidate, network)
-    before = trial.networks or {}
-    if network.label in before:
-        report(f"trial {trial.number}: {_against(made, before[network.label])}")
-    return made
-
-
-def _against(made: StoredResult, before: Mapping[str, Any]) -> str:
-    """Say how the figures of a schedule that was made again differ from those of the trial."""
-    totals = made.result.totals
-    if totals is None:
-        return "no schedule was found this time"
-    changed = [
-        f"{name} {figure_text(name, value)}, was {figure_text(name, before[name])}"
-        for name, value in asdict(Spent.of(made.instance.machine, totals)).items()
-        if value != before[name]
-    ]
-    return f"made again: {'; '.join(changed)}" if changed else "made again, it takes what it took"
+    return result_of(setup, candidate, network)
 
 
 def _why_made(trial: TrialRecord) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 
 from optuna.exceptions import UpdateFinishedTrialError
@@ -20,8 +20,8 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
-from spmopt.experiments.executors import first_done, open_executor
-from spmopt.experiments.interrupts import endings_as_interrupt, unbroken, undisturbed
+from spmopt.experiments.interrupts import unbroken, undisturbed
+from spmopt.experiments.queue import TaskQueue
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.claiming import Beginner, point, put_back, put_back_own, recover
@@ -43,8 +43,6 @@ from spmopt.search.study import (
     values_of,
 )
 
-_LIVES = 3
-"""How often a trial is begun whose process dies."""
 _RECOVER_S = 5.0
 Report = Callable[[str, float | None], None]
 
@@ -59,11 +57,8 @@ class Effort:
         Of the study in all, those of other processes and of before included.
     sampler, seed
         Who proposes.
-    workers, address
+    workers
         Processes beside this one, which meanwhile asks, proves and writes; none: all in turn, here.
-        Or a Dask scheduler in their place.
-    wait_for_workers
-        Of the Dask scheduler, before anything begins.
     timeout_s
         Seconds after which no more trials are begun; None: without end.
     prune
@@ -74,8 +69,6 @@ class Effort:
     sampler: str = "tpe"
     seed: int = 0
     workers: int = 0
-    address: str | None = None
-    wait_for_workers: int = 0
     timeout_s: float | None = None
     prune: bool = True
 
@@ -102,7 +95,7 @@ def tune(
     Raises
     ------
     InputError
-        A network or machine that cannot be used, or no cluster.
+        A network or machine that cannot be used.
     ScheduleError
         An illegal schedule or an untrue bound.
     """
@@ -110,8 +103,8 @@ def tune(
     put_back_own(study)  # of a search before that could not end them, as on a full disk
     recover(study, storage)
     schedules.tidy(study.get_trials(deepcopy=False))
-    executor = open_executor(effort.workers, effort.address, effort.wait_for_workers, note)
-    with endings_as_interrupt(), executor as (workers, count), beating(storage, study):
+    workers = TaskQueue(effort.workers, beside=effort.workers > 0, report=note)
+    with workers as queue, beating(storage, study):
         loop = _Loop(
             study=study,
             setup=setup,
@@ -119,23 +112,22 @@ def tune(
             storage=storage,
             schedules=schedules,
             report=report,
-            workers=workers,
+            queue=queue,
             solved=SolvedMachines(setup, schedules),
             beginner=Beginner(study, setup.space, storage),
         )
         # As many again wait in line, so that no worker does.
-        loop.run(2 * count if effort.workers or effort.address else 1)
+        loop.run(2 * effort.workers or 1)
 
 
 @dataclass(kw_only=True)
 class _Open:
-    """A trial under way; without ``future`` it waits for an elder one of the same problem."""
+    """A trial under way; ``outcome`` is a message where its process died each time."""
 
     trial: Trial
     values: Mapping[str, Setting]
     candidate: Candidate
-    future: Future[TrialOutcome] | None
-    lives: int = _LIVES
+    outcome: TrialOutcome | str | None = None
 
 
 @dataclass(kw_only=True)
@@ -146,7 +138,7 @@ class _Loop:
     storage: BaseStorage
     schedules: Schedules
     report: Report
-    workers: Executor
+    queue: TaskQueue
     solved: SolvedMachines
     beginner: Beginner
     open: deque[_Open] = field(default_factory=deque)
@@ -156,24 +148,25 @@ class _Loop:
     def run(self, width: int) -> None:
         """Propose and record, ``width`` trials under way at most."""
         try:
-            while True:
-                if monotonic() >= self.recovered + _RECOVER_S:
-                    recover(self.study, self.storage)
-                    self.recovered = monotonic()
-                # What another process takes for lost, as after a sleep of the machine, is over.
-                with suppress(UpdateFinishedTrialError):
-                    while len(self.open) < width and (known := self._more()) is not None:
-                        self._begin(known)
-                if not self.open:
-                    return
-                self._end_eldest()
+            self._fill(width)
+            for _ in self.queue.steps():
+                while self.open and self.open[0].outcome is not None:
+                    self._end(self.open.popleft())
+                self._fill(width)
         except BaseException:
             with undisturbed():
-                for each in self.open:
-                    if each.future is not None:
-                        each.future.cancel()
                 put_back_own(self.study)
             raise
+
+    def _fill(self, width: int) -> None:
+        """Begin trials until ``width`` are under way."""
+        if monotonic() >= self.recovered + _RECOVER_S:
+            recover(self.study, self.storage)
+            self.recovered = monotonic()
+        while len(self.open) < width and (known := self._more()) is not None:
+            # What another process takes for lost, as after a sleep of the machine, is over.
+            with suppress(UpdateFinishedTrialError):
+                self._begin(known)
 
     def _more(self) -> list[FrozenTrial] | None:
         """Return trials that are solved; None where no more is to be begun."""
@@ -221,17 +214,11 @@ class _Loop:
                 trial.set_constraint(proof.constraint, proof.excess)
             self._finish(trial, TrialState.PRUNED)
             return
-        same = [each.future for each in self.open if each.values == values]
-        future = same[0] if same else None
-        if not same and not any(self.solved.alike(candidate, each.candidate) for each in self.open):
-            future = self._submit(candidate, values)
-        self.open.append(_Open(trial=trial, values=values, candidate=candidate, future=future))
-
-    def _submit(self, candidate: Candidate, values: Mapping[str, Setting]) -> Future[TrialOutcome]:
-        near, known = self.solved.nearest(values), self.solved.results(candidate)
-        # Schedules are wanted for the files, or for machines that look the same.
-        keep = self.schedules.kept or self.solved.may_repeat
-        return self.workers.submit(evaluate, self.setup, candidate, near, keep, known)
+        self.open.append(_Open(trial=trial, values=values, candidate=candidate))
+        near = self.solved.nearest(values)
+        task = partial(evaluate, self.setup, candidate, near, self.schedules.kept)
+        answer = partial(setattr, self.open[-1], "outcome")
+        self.queue.add((trial.number,), task, answer, fail=answer)
 
     def _is_surplus(self, number: int) -> bool:
         """Return whether others have begun the last trials since they were counted."""
@@ -249,27 +236,16 @@ class _Loop:
         _set_constraints(trial, before.constraints)
         self._finish(trial, TrialState.COMPLETE, tuple(before.values))
 
-    def _end_eldest(self) -> None:
-        """Wait for the eldest trial and record what came of it."""
-        eldest = self.open[0]
-        eldest.future = eldest.future or self._submit(eldest.candidate, eldest.values)
-        outcome: TrialOutcome | None
-        try:
-            first_done([eldest.future])
-            outcome = eldest.future.result()
-        except BrokenExecutor:
-            eldest.lives, eldest.future = eldest.lives - 1, None
-            if eldest.lives:
-                return
-            outcome = None
+    def _end(self, eldest: _Open) -> None:
+        """Record what came of a trial."""
+        outcome = eldest.outcome
         with suppress(UpdateFinishedTrialError):
-            if outcome is None:
-                self._fail(eldest.trial, f"its process died {_LIVES} times")
+            if not isinstance(outcome, TrialOutcome):
+                self._fail(eldest.trial, f"its {outcome}")
             elif any(network.spent is None for network in outcome.networks.values()):
                 self._nothing(eldest.trial, outcome)
             else:
                 self._complete(eldest, outcome)
-        self.open.popleft()
 
     def _complete(self, eldest: _Open, outcome: TrialOutcome) -> None:
         trial, networks = eldest.trial, outcome.networks
@@ -287,8 +263,7 @@ class _Loop:
         limits = (each for each in self.setup.space.constraints if not each.is_static)
         _set_constraints(trial, {str(limit): limit.excess(figures) for limit in limits})
         cuts = {name: one.cut for name, one in networks.items() if one.cut is not None}
-        results = {name: files[name] or one.packed for name, one in networks.items()}
-        self.solved.add(trial.number, eldest.candidate, eldest.values, cuts, results)
+        self.solved.add(trial.number, eldest.values, cuts)
         values = tuple(figures[name] for name in self.setup.objectives)
         self._finish(trial, TrialState.COMPLETE, values)
 

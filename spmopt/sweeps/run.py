@@ -14,13 +14,12 @@ from typing import Any
 
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Texts
-from spmopt.experiments.run import Report, shard
-from spmopt.experiments.store import RowTable
+from spmopt.experiments.run import shard
+from spmopt.experiments.store import Report, RowTable
 from spmopt.schedulers.registry import Kind
 from spmopt.sweeps.cases import Order, Section, SweepCase
 from spmopt.sweeps.curve import BoundCurve, EnclosedOptimum
 from spmopt.sweeps.rows import about, row_of
-from spmopt.sweeps.solutions import Solutions, solutions_path
 from spmopt.sweeps.work import Finding, SolveOptions, enclose, orders, point, prepare
 
 _CURVE, _QUICK, _SLOW = range(3)
@@ -66,22 +65,6 @@ class Sweep:
         return (replace(self, only=frozenset(points)) if cut else self), cut
 
 
-@dataclass(frozen=True, kw_only=True)
-class Completion:
-    """How a run of sweeps ended.
-
-    Attributes
-    ----------
-    complete
-        Whether all rows are there; if not, another process is at them.
-    solves
-        Programs that were solved for their curves.
-    """
-
-    complete: bool
-    solves: int
-
-
 def run_sweeps(
     sweeps: Sequence[Sweep],
     table: RowTable,
@@ -89,11 +72,10 @@ def run_sweeps(
     *,
     report: Report = lambda message, part: None,
     warn: Callable[[str], None] = lambda message: None,
-) -> Completion:
-    """Add the rows of sweeps to a table, but for those that are there or that others are at.
+) -> int:
+    """Add the rows of sweeps to a table, but for those that are there; wait for other processes.
 
-    However it ends, what was finished is on disk: rows in the table, those of finished sweeps in
-    their order; until then, solutions of curves beside it.
+    However it ends, finished rows are on disk; those of a finished run are in their order.
 
     Parameters
     ----------
@@ -101,6 +83,11 @@ def run_sweeps(
         Entered; who works.
     report, warn
         Told of progress, and of what is doubtful.
+
+    Returns
+    -------
+    int
+        Number of programs that were solved for curves.
 
     Raises
     ------
@@ -120,28 +107,22 @@ def run_sweeps(
             sweep=each,
             queue=queue,
             table=table,
-            solutions=Solutions(
-                solutions_path(table.path, number), table.head, each.search.objective
-            ),
             note=note,
             warn=warn,
             warned=warned,
         )
-        for number, each in enumerate(sweeps)
+        for each in sweeps
     ]
-    complete = False
     try:
-        for run in runs:
-            for case in run.sweep.cases:
-                run.begin(next(ranks), case)
-        for _ in queue.steps():
-            pass
-        complete = all(key in table for key in keys)
+        for _ in table.rounds(keys, report):
+            for run in runs:
+                for case in run.sweep.cases:
+                    run.begin(next(ranks), case)
+            for _ in queue.steps():
+                pass
     finally:
-        table.close(keys if complete else None)
-    for run in runs if complete else ():
-        run.solutions.remove()
-    return Completion(complete=complete, solves=sum(run.solves for run in runs))
+        table.close(keys)
+    return sum(run.solves for run in runs)
 
 
 @dataclass(kw_only=True)
@@ -170,7 +151,6 @@ class _SweepRun:
     sweep: Sweep
     queue: TaskQueue
     table: RowTable
-    solutions: Solutions
     note: Callable[[str], None]
     warn: Callable[[str], None]
     warned: set[str]
@@ -237,25 +217,17 @@ class _SweepRun:
     def _advance(self, curves: _Lanes, lane: _Lane) -> None:
         """Begin the next round of solves."""
         section, order, curve = curves.section, lane.order, lane.curve
-        while not lane.under_way and (wanted := curve.wanted()):
-            near = {capacity: curve.nearest(capacity) for capacity in wanted}
-            for capacity in wanted:
-                known = self.solutions.get(section, order, capacity)
-                if known is not None:
-                    curve.add(known)
-                    continue
-                neighbor = near[capacity]
-                prices = None if neighbor is None else neighbor.certificate
-                size = lane.spm_bytes[capacity]
-                task = partial(enclose, section, order, size, self.sweep.search, prices)
-                then = partial(self._solved, curves, lane)
-                self.queue.add((*curves.rank, _CURVE), task, then)
-                lane.under_way += 1
+        for capacity in curve.wanted():
+            neighbor = curve.nearest(capacity)
+            prices = None if neighbor is None else neighbor.certificate
+            size = lane.spm_bytes[capacity]
+            task = partial(enclose, section, order, size, self.sweep.search, prices)
+            self.queue.add((*curves.rank, _CURVE), task, partial(self._solved, curves, lane))
+            lane.under_way += 1
         lane.complete = not lane.under_way
 
     def _solved(self, curves: _Lanes, lane: _Lane, solved: EnclosedOptimum) -> None:
         self.solves += 1
-        self.solutions.put(curves.section, lane.order, solved)
         lane.curve.add(solved)
         lane.under_way -= 1
         name = curves.section.case.network.label

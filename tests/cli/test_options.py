@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import spmopt
-from spmopt.cli import emit, lists, options, parts, run, story, sweep, tune, views
-from spmopt.cli.app import COMMANDS, application
+from spmopt.cli import lists, options, parts, run, story, sweep, tune, views
+from spmopt.cli.commands import COMMANDS, application
 
 RECORDS: list[tuple[Callable[..., Any], tuple[type, ...], set[str]]] = [
     (spmopt.load, (options.LoadOptions,), {"source"}),
@@ -19,7 +19,7 @@ RECORDS: list[tuple[Callable[..., Any], tuple[type, ...], set[str]]] = [
     (spmopt.compare, (options.SearchOptions,), {"instance", "schedulers"}),
     (spmopt.story, (story.StoryOptions, options.Limits), {"instance"}),
     (spmopt.run, (run.RunOptions,), {"result", "network"}),
-    (spmopt.emit, (emit.EmitOptions,), {"result", "network"}),
+    (spmopt.emit, (), {"result"}),
     (spmopt.plot, (views.PlotOptions,), {"subject", "timing"}),
     (spmopt.place, (parts.PlaceOptions,), {"buffers"}),
     (spmopt.gradients, (parts.TilesOptions,), {"source", "settings"}),

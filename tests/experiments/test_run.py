@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,7 +35,7 @@ def test_rows_are_kept_in_the_order_of_the_cases(tmp_path: Path) -> None:
     early = store(path)
     early.add([ROWS[4]])
     early.close()
-    with ThreadPoolExecutor(2) as threads, TaskQueue(2, executor=threads) as queue:
+    with TaskQueue(2) as queue:
         assert computed(store(path), queue) == ROWS
     assert store(path).rows == ROWS
     assert list(tmp_path.iterdir()) == [path]
@@ -60,12 +60,38 @@ def test_a_cut_file_goes_on(tmp_path: Path, cut: int) -> None:
 
 def test_another_identity_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
-    store(path, a=1)
+    store(path, a=1).add(ROWS[:1])
     with pytest.raises(InputError, match=r"another sweep \(a differs\); name another file"):
         store(path, a=2)
     path.write_text("x,square\n")
     with pytest.raises(InputError, match="is not a sweep's file"):
         store(path)
+
+
+def test_a_header_alone_never_blocks(tmp_path: Path) -> None:
+    """As a killed run leaves it; one that failed by itself leaves nothing."""
+    path = tmp_path / "s.csv"
+    killed = store(path, a=1)
+    assert path.exists()
+    assert computed(store(path, a=2)) == ROWS
+    path.unlink()
+    del killed
+    with pytest.raises(ZeroDivisionError):
+        run(CASES, lambda x: 1 // 0, store(path, a=1))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_header_blocks_while_its_process_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.csv"
+    mine = store(path, a=1)
+    assert mine.claim([("1",)])
+    monkeypatch.setattr(claims, "file_name", lambda: "other-1-2")
+    with pytest.raises(InputError, match=r"another sweep \(a differs\)"):
+        store(path, a=2)
+    mine.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_another_by_now_is_refused(tmp_path: Path) -> None:
@@ -74,7 +100,7 @@ def test_a_file_that_is_another_by_now_is_refused(tmp_path: Path) -> None:
     table = store(path, a=1)
     table.add(ROWS[:1])
     path.unlink()
-    store(path, a=2).close()
+    store(path, a=2).add(ROWS[:1])
     whole = path.read_text()
     with pytest.raises(InputError, match=r"another sweep \(a differs\)"):
         table.add(ROWS[1:2])
@@ -82,7 +108,7 @@ def test_a_file_that_is_another_by_now_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_has_sorted_is_read_anew(tmp_path: Path) -> None:
-    path, keys = tmp_path / "s.csv", [(str(x),) for x in range(6)]
+    path, keys = tmp_path / "s.csv", [(str(x),) for x in range(2, 6)]
     table, other = store(path), store(path)
     table.add(ROWS[4:])
     other.add(ROWS[2:4])
@@ -94,19 +120,51 @@ def test_a_file_that_another_has_sorted_is_read_anew(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 2 + len(ROWS)
 
 
-def test_two_processes_share_the_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "s.csv"
-    mine = store(path)
-    assert mine.claim([("1",)])
-    monkeypatch.setattr(claims, "file_name", lambda: "other-1-2")
-    other = store(path)
-    assert not other.claim([("1",), ("2",)])
-    assert computed(other) == [ROWS[0], *ROWS[2:]]
-    assert not mine.claim([("2",)])
-    mine.add([ROWS[1]])
-    mine.close([(str(x),) for x in range(6)])
-    assert store(path).rows == ROWS
+OTHER = """
+import sys, time
+from pathlib import Path
+from tests.experiments.test_run import ROWS, store
+table = store(Path(sys.argv[1]))
+assert table.claim([("1",)])
+print("claimed", flush=True)
+sys.stdin.readline()
+time.sleep(0.5)
+table.add([ROWS[1]])
+table.close()
+"""
+
+
+@pytest.mark.parametrize("ends", ["with its row", "without"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_rows_of_another_process_are_waited_for(tmp_path: Path, jobs: int, ends: str) -> None:
+    path, line = tmp_path / "s.csv", [sys.executable, "-c", OTHER, str(tmp_path / "s.csv")]
+    said: list[str] = []
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        assert other.stdout.readline() == "claimed\n"
+        assert not store(path).claim([("1",), ("2",)])
+
+        def report(message: str, part: float | None) -> None:
+            said.append(message)
+            if "waiting" in message and other.stdin is not None and not other.stdin.closed:
+                if ends == "without":
+                    other.kill()
+                other.stdin.close()
+
+        with TaskQueue(jobs) as queue:
+            table = store(path)
+            run(CASES, square, table, queue, report=report)
+    assert table.rows == ROWS
+    assert "waiting for 1 cases of other processes" in said
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_queue_of_what_others_are_at_ends() -> None:
+    heard: list[Row] = []
+    with TaskQueue(2) as queue:
+        queue.add((), partial(square, 1), heard.append, lambda: False)
+        assert list(queue.steps()) == heard == []
 
 
 def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:
@@ -173,7 +231,7 @@ def test_what_cannot_be_joined(tmp_path: Path) -> None:
     sharded(again, "1/2")
     with pytest.raises(InputError, match="shard 1/2 is given twice"):
         merge([one, again], tmp_path / "out.csv")
-    store(other, a=2, shard=[2, 2])
+    store(other, a=2, shard=[2, 2]).add(ROWS[:1])
     with pytest.raises(InputError, match=r"another sweep \(a differs\), unlike"):
         merge([one, other], tmp_path / "out.csv")
     store(tmp_path / "whole.csv")
@@ -191,9 +249,7 @@ def test_a_journal_keeps_values(tmp_path: Path) -> None:
     again = Journal(path, {"seed": 1})
     assert [again.get(name)["square"] for name in cases] == [1, 4, 9]
     assert path.read_text().splitlines()[1] == '{"key": "a", "value": {"x": 1, "square": 1}}'
-    with pytest.raises(InputError, match="seed differs"):
-        Journal(path, {"seed": 2})
-    other = Journal(path, {"seed": 2}, replace=True)
+    other = Journal(path, {"seed": 2})
     assert len(other) == 0
     other.remove()
     assert list(tmp_path.iterdir()) == []

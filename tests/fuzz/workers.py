@@ -78,7 +78,7 @@ def _alone(make: Maker, first: Outcome) -> Outcome | None:
 @cache
 def _quicken() -> None:
     """Import the modules of all commands once."""
-    from spmopt.cli.app import COMMANDS
+    from spmopt.cli.commands import COMMANDS
 
     for module, *_ in COMMANDS.values():
         import_module(f"spmopt.cli.{module}")

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from optuna.storages import RDBStorage
 from optuna.study import Study
-from optuna.trial import TrialState, create_trial
+from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.core.processes import machine, own_name
 from spmopt.search import claiming
-from spmopt.search.claiming import Beginner, put_back, recover
+from spmopt.search.claiming import Beginner, put_back
 from spmopt.search.samplers import NAMES, Seeded
-from spmopt.search.storage import PROCESS, in_memory, open_storage, storage_errors, unheard
+from spmopt.search.storage import PROCESS, in_memory, open_storage, using
 from spmopt.search.study import SETUP, begin, counts, distributions, remember
 from tests.full_disk import full_disk
 from tests.search.study import journal, search, small_setup
@@ -88,46 +86,6 @@ def test_what_was_lost_changes_nothing(tmp_path: Path, sampler: str) -> None:
     assert (states.count(TrialState.COMPLETE), states.count(TrialState.FAIL)) == (ALL, 4)
 
 
-@pytest.mark.parametrize("sampler", ["brute-force", "grid", "tpe"])
-def test_trials_of_nobody_that_older_versions_left(tmp_path: Path, sampler: str) -> None:
-    """They had begun, with some or none of their values, when their process was killed."""
-    url = str(tmp_path / "s.db")
-    study = search(url, small_setup(), sampler=sampler, trials=3, prune=False)
-    old = datetime.now() - timedelta(hours=1)
-    spread = distributions(small_setup().space)
-    for point in ({}, {"spm": 640}):
-        fresh = create_trial(
-            state=TrialState.RUNNING,
-            params=point,
-            distributions={name: spread[name] for name in point},
-        )
-        fresh.datetime_start = old
-        study.add_trial(fresh)
-    waiting = create_trial(
-        state=TrialState.WAITING,
-        params=study.get_trials()[0].params,
-        distributions=spread,
-    )
-    study.add_trial(waiting)
-    study = search(url, small_setup(), sampler=sampler, trials=30, prune=False)
-    machines = {json.dumps(each, sort_keys=True) for each in done(study)}
-    assert len(machines) == ALL
-    states = [trial.state for trial in study.get_trials()]
-    assert TrialState.RUNNING not in states
-    assert TrialState.WAITING not in states
-
-
-def test_one_without_a_sign_of_life_is_given_one(tmp_path: Path) -> None:
-    """Elsewhere a process may have died before its first; then it is dead a minute later."""
-    storage = open_storage(str(tmp_path / "s.db"))
-    assert isinstance(storage, RDBStorage)
-    study = begin(storage, "s", small_setup())
-    study.add_trial(create_trial(state=TrialState.RUNNING, user_attrs={PROCESS: "far:x:[1]:7"}))
-    assert [trial.number for trial in unheard(storage, study)] == [0]
-    assert recover(study, storage) == 0
-    assert unheard(storage, study) == []
-
-
 def test_a_point_that_another_process_has_just_begun_is_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +145,7 @@ def test_a_full_disk_ends_a_search_in_one_line(tmp_path: Path, kind: str) -> Non
     search(url, small_setup(), trials=1, prune=False)
     path = tmp_path / ("s.db" if kind == "sqlite" else "s.log")
     sizes = [each.stat().st_size for each in tmp_path.glob(f"{path.name}*")]
-    with full_disk(max(sizes) + 1000), pytest.raises(InputError) as raised, storage_errors(url):
+    with full_disk(max(sizes) + 1000), pytest.raises(InputError) as raised, using(url):
         search(url, small_setup(), trials=30, prune=False)
     assert "--storage" in str(raised.value)
     study = search(url, small_setup(), trials=30, prune=False)

@@ -31,18 +31,6 @@ def said(run: Run, storage: str) -> str:
     return line
 
 
-@pytest.mark.parametrize(
-    "damaged",
-    ["{", '{"op_code": 77, "worker_id": "x"}', '{"op_code": 4}', '{"op_code": 8, "trial_id": []}'],
-)
-def test_a_damaged_line_of_a_journal_is_named(run: Run, damaged: str) -> None:
-    run(f"{TUNE} --storage {LOG}")
-    lines = Path("j.log").read_text().splitlines()
-    lines[6] = damaged
-    Path("j.log").write_text("\n".join(lines) + "\n")
-    assert f"error: --storage {LOG}: is damaged at line 7;" in said(run, LOG)
-
-
 @pytest.mark.parametrize("cut", [1, 5, 60])
 def test_a_journal_whose_last_line_is_cut_off_goes_on(run: Run, cut: int) -> None:
     run(f"{TUNE} --storage {LOG}")
@@ -52,10 +40,7 @@ def test_a_journal_whose_last_line_is_cut_off_goes_on(run: Run, cut: int) -> Non
     shown = run(f"{TUNE} --storage {LOG}")
     assert (shown.code, shown.err) == (Code.OK, "")
     assert run(f"tune show --storage {LOG} --json").record["counts"]["solved"] == 2
-    lines = Path("j.log").read_text().splitlines(keepends=True)
-    kept = text[:-cut].splitlines(keepends=True)[:-1]
-    assert lines[: len(kept)] == kept
-    assert all(json.loads(line) for line in lines)
+    assert all(json.loads(line) for line in Path("j.log").read_text().splitlines())
 
 
 def test_a_text_without_an_end_is_no_journal(run: Run) -> None:
@@ -88,7 +73,7 @@ def test_a_damaged_database_is_said_at_once_without_links(
     for broken in (b"x" * 64 + whole[64:], whole[:20000]):
         Path("b.db").write_bytes(broken)
         line = said(run, "b.db")
-        assert line.startswith("error: --storage b.db: cannot be opened (")
+        assert line.startswith("error: --storage b.db: cannot be read (")
         assert "http" not in line
         assert "SELECT" not in line
 
@@ -117,60 +102,12 @@ def test_a_kill_between_a_table_and_its_index_leaves_one_study(run: Run, tmp_pat
     assert run("tune show --storage k.db").code == Code.OK
 
 
-_PROOF = "INSERT INTO trial_user_attributes (trial_id, key, value_json) VALUES (2, 'proof', '3')"
-
-
-def _replaced(old: str, new: str) -> str:
-    value = f"replace(value_json, '{old}', '{new}')"
-    return f"UPDATE trial_user_attributes SET value_json = {value} WHERE key = 'networks'"
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    {
-        "UPDATE trials SET number = 7 WHERE number = 1": "is numbered 7",
-        "UPDATE trial_params SET param_value = 1e18 WHERE trial_id = 2": "is no value of its space",
-        "DELETE FROM trial_params WHERE param_id = 3": "has other fields than its space",
-        "DELETE FROM trial_values WHERE trial_id = 2 AND objective = 1": "has 1 objectives",
-        _PROOF: "proof: Expected `object`, got `int`",
-        "UPDATE trial_user_attributes SET key = 'x' WHERE key = 'figures'": "lacks figures",
-        _replaced("mlp.json", "other.json"): "networks: are others than those of the study",
-        _replaced('"time_s"', '"time"'): "mlp.json: lacks one of time_s, energy_j, traffic_bytes",
-        _replaced('"least": {"time_s"', '"least": {"time"'): "mlp.json: lacks one of time_s",
-    }.items(),
-)
-def test_a_trial_that_cannot_be_is_refused_before_anything_is_searched(
-    run: Run, tmp_path: Path, change: str, what: str
-) -> None:
+def test_values_of_another_type_are_damage(run: Run, tmp_path: Path) -> None:
     run(f"{TUNE} --storage a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
-        assert database.execute(change).rowcount > 0
-    line = said(run, "a.db")
-    assert line.startswith("error: --storage: trial ")
-    assert what in line
-    assert line.endswith("; it is damaged, name a copy from before\n")
-
-
-def test_a_study_whose_name_is_no_text_is_not_shown(run: Run, tmp_path: Path) -> None:
-    run(f"{TUNE} --storage a.db")
-    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
-        database.execute("UPDATE studies SET study_name = ?", (b"\xff",))
-    found = run("tune show --storage a.db --json")
-    assert found.code == Code.BAD_INPUT
-    assert "the name of a study is no text; it is damaged" in found.err
-
-
-def test_values_that_are_nested_too_deep_are_damage(run: Run, tmp_path: Path) -> None:
-    run(f"{TUNE} --storage a.db")
-    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
-        changed = "UPDATE trial_user_attributes SET value_json = ? WHERE key = 'machine'"
-        database.execute(changed, ("[" * 100_000,))
-    assert "is damaged, or of another program (RecursionError: " in said(run, "a.db")
-    run(f"{TUNE} --storage {LOG}")
-    lines = Path("j.log").read_text().splitlines()
-    lines[6] = "[" * 100_000
-    Path("j.log").write_text("\n".join(lines) + "\n")
-    assert f"error: --storage {LOG}: is damaged at line 7;" in said(run, LOG)
+        changed = "UPDATE trial_user_attributes SET value_json = '3' WHERE key = 'networks'"
+        assert database.execute(changed).rowcount > 0
+    assert "--storage a.db: cannot be read (Expected `object`, got `int`)" in said(run, "a.db")
 
 
 @pytest.mark.parametrize(
@@ -186,16 +123,4 @@ def test_a_database_of_another_version_is_refused(
     run(f"{TUNE} --storage a.db")
     with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
         database.execute(change)
-    assert said(run, "a.db").startswith(f"error: --storage a.db: cannot be opened ({what}")
-
-
-def test_a_database_with_a_damaged_index_is_refused(run: Run, tmp_path: Path) -> None:
-    """It hid the value of a field from the search that had stored it."""
-    run(f"{TUNE} --storage a.db")
-    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
-        database.execute("PRAGMA writable_schema = ON")
-        other = "replace(sql, '(study_id)', '(state)') WHERE name = 'ix_trials_study_id'"
-        assert database.execute(f"UPDATE sqlite_master SET sql = {other}").rowcount == 1
-    line = said(run, "a.db")
-    assert line.startswith("error: --storage a.db: is damaged (")
-    assert "from index ix_trials_study_id" in line
+    assert said(run, "a.db").startswith(f"error: --storage a.db: cannot be read ({what}")

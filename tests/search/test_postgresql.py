@@ -63,5 +63,5 @@ def test_two_processes_share_a_study(url: str) -> None:
 
 
 def test_a_server_that_does_not_answer_is_one_line() -> None:
-    with pytest.raises(InputError, match=r"--storage postgresql.*: cannot be opened"):
+    with pytest.raises(InputError, match=r"--storage postgresql.*: cannot be read"):
         open_storage("postgresql+psycopg://nobody@127.0.0.1:1/none")

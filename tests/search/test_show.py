@@ -6,19 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import optuna
 import pytest
 
 from spmopt.cli import Code
 from spmopt.core.processes import machine, own_name
-from spmopt.io.files import StoredResult
-from spmopt.search import trials
-from spmopt.search.evaluation import result_of
-from spmopt.search.setup import Setup
 from spmopt.search.storage import PROCESS
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE
@@ -97,25 +91,14 @@ def test_the_front_has_figures_of_constraints_and_totals(run: Run) -> None:
             assert float(row[name]) == pytest.approx(3 * float(row[f"{MLP}.{name}"]))
 
 
-def test_a_schedule_that_is_made_again_says_how_it_differs(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_schedule_that_is_gone_is_made_again(run: Run) -> None:
     run(f"{TUNE} --trials 2")
     number = run("tune show --json").record["front"][0]["trial"]
     (file,) = Path("tune.schedules/s").glob(f"{number}-*.json.gz")
-    assert "made again" not in run(f"tune show --trial {number} -o r.json").err
+    assert "its schedule was not kept" not in run(f"tune show --trial {number} -o r.json").err
     file.write_bytes(b"damaged")
     again = run(f"tune show --trial {number} -o r.json").err
     assert "its schedule was not kept, or is gone" in again
-    assert f"trial {number}: made again, it takes what it took" in again
-    file.unlink()
-
-    def worse(setup: Setup, *rest: Any) -> StoredResult:
-        return result_of(replace(setup, scheduler="stream"), *rest)
-
-    monkeypatch.setattr(trials, "result_of", worse)
-    again = run(f"tune show --trial {number} -o r.json").err
-    assert re.search(r"made again: time_s \S+ µs, was \S+ µs; traffic", again)
 
 
 def test_what_banks_and_fits_make_of_a_machine(run: Run) -> None:
@@ -130,15 +113,14 @@ def test_what_banks_and_fits_make_of_a_machine(run: Run) -> None:
     for trial in record["front"]:
         number, parameters = trial["trial"], trial["parameters"]
         rate = trial["dram_bytes_per_s"]
-        (line,) = re.findall(rf"^ +{number}(?:~?\*?) .*$", found.out, re.MULTILINE)
+        (line,) = re.findall(rf"^ +{number} .*$", found.out, re.MULTILINE)
         assert (rate < 616_000_000_000) == (parameters["banks"] == 2) == ("banks " in line)
         assert "616 GB/s" in line
         is_beyond = parameters["spm"] > 32 * 2**20
-        assert is_beyond == (f"{number}*" in line)
+        assert is_beyond == ("nvsim-sram beyond its fit" in line)
         assert trial["basis"] == ("fit, beyond its points" if is_beyond else "fit")
         assert rows[number]["basis"] == trial["basis"]
         assert int(rows[number]["dram_bytes_per_s"]) == rate
-    assert found.out.count("figures of nvsim-sram are of its fit, beyond its points") == 1
     every = [run(f"tune show --trial {number}").out for number in range(4)]
     assert sum("beyond its points" in out for out in every) == 2
     assert sum(bool(re.search(r"bandwidth +616 GB/s, banks ", out)) for out in every) == 2
@@ -181,20 +163,20 @@ def test_a_lost_trial_is_told_from_one_that_runs(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        (b"a text\n", "is no journal of Optuna; name another file"),
-        (b"\x89PNG\0\1\2\xff", "is no journal of Optuna; name another file"),
-        (b'{"key": 1}\n', "is no journal of Optuna; name another file"),
-        (b"SQLite format 3\0\x10\0", "is a SQLite file; leave journal: out"),
+        b"a text\n",
+        b'{"key": 1}\n',
+        b"SQLite format 3\0\x10\0",
     ],
 )
-def test_a_journal_that_is_none(run: Run, content: bytes, message: str) -> None:
+def test_a_journal_that_is_none(run: Run, content: bytes) -> None:
     Path("j").write_bytes(content)
     for line in (f"{TUNE} --storage journal:j", "tune show --storage journal:j"):
         found = run(line)
         assert found.code == Code.BAD_INPUT
-        assert found.err == f"error: --storage journal:j: {message}\n"
+        assert "--storage journal:j: cannot be read (it is no journal of Optuna)" in found.err
+        assert found.err.count("\n") == 1
     assert Path("j").read_bytes() == content
 
 

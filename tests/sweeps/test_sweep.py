@@ -64,7 +64,7 @@ def swept(case: SweepCase, schedulers: Sequence[str], done: Points = (), jobs: i
     sweep = Sweep(cases=(case,), schedulers=tuple(schedulers), search=SEARCH)
     with pytest.MonkeyPatch.context() as patch, TaskQueue(jobs) as queue:
         patch.setattr(run, "row_of", record)
-        assert run_sweeps([sweep], table, queue, warn=pytest.fail).complete
+        run_sweeps([sweep], table, queue, warn=pytest.fail)
     return found
 
 

@@ -11,7 +11,8 @@ from spmopt.frontends.onnx_import.by_rule import rule_name
 from spmopt.frontends.onnx_import.facts import type_name
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import OF_LIBRARIES, read_model
-from spmopt.frontends.onnx_import.network import Declared, take_apart, written_batch
+from spmopt.frontends.onnx_import.network import Declared, take_apart
+from spmopt.frontends.onnx_import.sizes import written_batch
 
 _EVALUATED = ("Constant", "Shape", "Size")
 """Operators that only data of the file and shapes decide: the import evaluates them."""

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from spmopt.core.units import si
 from spmopt.reporting.quantities import percent
 from spmopt.reporting.search.words import (
-    beyond_lines,
     counts_text,
     figure_text,
     header_lines,
     importance_lines,
+    remark,
     shown_fields,
-    tie_text,
 )
-from spmopt.reporting.tables import Grid, Line, Part
+from spmopt.reporting.tables import Grid, Part
 from spmopt.search.figures import FIGURES
 from spmopt.search.records import Findings, ResourcePrices, TrialRecord
 from spmopt.search.setup import Setup
@@ -39,8 +38,6 @@ def search_parts(findings: Findings) -> Iterator[Part]:
         return
     yield ""
     yield _trials(findings)
-    yield from (Line(text=tie_text(*each), indent=2) for each in findings.ties.items())
-    yield from (Line(text=line, indent=2) for line in beyond_lines(findings.built))
     yield ""
     yield from importance_lines(findings.importances)
     if findings.shadow_prices:
@@ -48,21 +45,24 @@ def search_parts(findings: Findings) -> Iterator[Part]:
 
 
 def _trials(findings: Findings) -> Grid:
-    """Return a line a trial; ``~`` at those that another may be as good as, ``*`` beyond a fit."""
+    """Return a line a trial, with a column of remarks where there are any."""
     setup, built = findings.setup, findings.built
     fields = [axis.key for axis in setup.space.axes]
     if "bandwidth" not in fields and any(each and each.is_held_back for each in built.values()):
         fields.append("bandwidth")
+    remarks = [remark(trial.number, findings) for trial in findings.members]
     rows = []
-    for trial in findings.members:
+    for trial, said in zip(findings.members, remarks, strict=True):
         own = built[trial.number]
-        mark = "~" * (trial.number in findings.ties) + "*" * bool(own and own.extrapolated)
         bandwidth = {} if own is None else {"bandwidth": own.dram_bytes_per_s}
         shown = shown_fields({**bandwidth, **trial.parameters}, own)
         cells = (shown.get(key, "-") for key in fields)
-        rows.append((f"{trial.number}{mark}", *cells, *_came_to(trial, setup)))
+        row = (str(trial.number), *cells, *_came_to(trial, setup))
+        rows.append((*row, said) if any(remarks) else row)
     columns = ("trial", *fields, *map(_heading, setup.names), "gap", "seconds")
-    return Grid(columns=columns, rows=rows, left=())
+    if any(remarks):
+        columns = (*columns, "remark")
+    return Grid(columns=columns, rows=rows, left=("remark",))
 
 
 def _heading(name: str) -> str:

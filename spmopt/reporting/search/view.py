@@ -12,15 +12,14 @@ from spmopt.reporting.search.front import TRIAL, Axis, Front, Limit, Share, Tria
 from spmopt.reporting.search.words import (
     LABELS,
     STATES,
-    beyond_lines,
     counts_text,
     header_lines,
     missing_lines,
     network_text,
     proof_text,
+    remark,
     shown_fields,
     state_text,
-    tie_text,
 )
 from spmopt.search.figures import COST, FIGURES, STATIC, figure_text, static_figures
 from spmopt.search.findings import has_bounds, least_of
@@ -158,7 +157,5 @@ def _said(trial: TrialRecord, findings: Findings) -> Iterator[str]:
         yield proof_text(trial.proof)
     elif trial.values is None:
         yield state_text(trial)
-    if trial.number in findings.ties:
-        yield tie_text(trial.number, findings.ties[trial.number])
-    if trial.number in findings.built:
-        yield from beyond_lines({trial.number: findings.built[trial.number]})
+    if said := remark(trial.number, findings):
+        yield said

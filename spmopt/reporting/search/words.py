@@ -12,7 +12,7 @@ from spmopt.search import figures, records
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import STATIC
 from spmopt.search.findings import not_minimized
-from spmopt.search.records import Importance, PossibleTie, TrialRecord
+from spmopt.search.records import Findings, Importance, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 from spmopt.search.storage import LOST
@@ -173,24 +173,13 @@ def proof_text(proof: Mapping[str, Any]) -> str:
     return f"excluded: any schedule has at least {least}; trial {proof['by']} has {better}"
 
 
-def tie_text(number: int, tie: PossibleTie) -> str:
-    """Say what a member of the front is ahead of another trial, and why that may be nothing."""
-    said = [
-        f"{name} {figures.figure_text(name, own)} against {figures.figure_text(name, other)} "
-        f"({percent(own / other - 1)}), which may be {figures.figure_text(name, least)}"
-        for name, (own, other, least) in tie.values.items()
-    ]
-    return f"~ {number}: within the gap of trial {tie.of}: {'; '.join(said)}"
-
-
-def beyond_lines(built: Mapping[int, Candidate | None]) -> Iterator[str]:
-    """Yield which trials rest on figures of a technology beyond what its fit was made from."""
-    whose: dict[str, list[str]] = {}
-    for number, each in built.items():
-        for name in () if each is None else each.extrapolated:
-            whose.setdefault(name, []).append(str(number))
-    for name, numbers in whose.items():
-        yield f"* {', '.join(numbers)}: figures of {name} are of its fit, beyond its points"
+def remark(number: int, findings: Findings) -> str:
+    """Say which trials a member stands for, and whether figures are beyond the fit of a memory."""
+    others = findings.merged.get(number, ())
+    built = findings.built.get(number)
+    parts = [f"as good: {', '.join(map(str, others))}"] if others else []
+    parts += [f"{name} beyond its fit" for name in (built.extrapolated if built else ())]
+    return "; ".join(parts)
 
 
 def state_text(trial: TrialRecord) -> str:

@@ -19,7 +19,6 @@ from tests.fuzz.recipes.outputs import addresses, names, studies
 from tests.fuzz.recipes.places import locked, no_file
 from tests.fuzz.recipes.rows import buffers, costs, drawn_rows, sweep_rows, topology
 from tests.fuzz.recipes.schedules import changed_schedule, extreme, in_pieces
-from tests.fuzz.recipes.storages import searched_on, storage
 from tests.fuzz.recipes.tables import cover, machine, operators, project, space, technology
 from tests.fuzz.recipes.texts import json_nest, long_json, long_toml, toml_nest, yaml_machine
 from tests.fuzz.recipes.words import command_line, ranges, swept
@@ -30,7 +29,7 @@ RECIPES: dict[Recipe, float] = {
     **{json_nest: 20, toml_nest: 60, yaml_machine: 30, long_json: 0.2, long_toml: 0.3},
     **{sweep_rows: 60, drawn_rows: 0.3, buffers: 60, topology: 40, costs: 30},
     **{damaged_model: 60, strange_model: 50, functions: 10, constants: 15, expanding_model: 0.2},
-    **{long_chain: 0.02, storage: 15, searched_on: 1},
+    **{long_chain: 0.02},
     **{command_line: 90, ranges: 90, swept: 0.1, no_file: 60, locked: 0.5},
     **{names: 5, studies: 0.5, addresses: 10},
 }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
 from pathlib import Path
 
 import onnx
@@ -94,28 +92,6 @@ def _field(columns: Sequence[str], text: str) -> Recipe:
     return recipe
 
 
-_PLACES = (
-    *(("study_user_attributes", "value_json"), ("trial_user_attributes", "value_json")),
-    *(("trial_params", "param_value"), ("trial_params", "distribution_json")),
-    *(("trial_values", "value"), ("study_directions", "direction"), ("trials", "state")),
-)
-
-
-def _stored(folder: Path, rng: Random) -> Case:
-    """Put a valid value of another kind into a storage."""
-    path = folder / "t.db"
-    path.write_bytes(bases.study(False))
-    table, column = rng.choice((*_PLACES[:2], *_PLACES))
-    odd = rng.choice(("{}", "null", "[]", "1", '"x"', "true", "1e999", "-1", "[[1, 2]]"))
-    with closing(sqlite3.connect(path)) as database, database:
-        rows = database.execute(f"SELECT rowid FROM {table}").fetchall()
-        change = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
-        with suppress(sqlite3.Error, IndexError):  # a constraint of the table, or no row in it
-            database.execute(change, (odd, *rng.choice(rows)))
-    more = rng.choice(((), ("-o", "f.csv"), ("--trial", "0"), ("--json",)))
-    return case("tune", "show", "--storage", "t.db", *more)
-
-
 def _offsets(folder: Path, rng: Random) -> Case:
     """Fix buffers near the end of 64-bit numbers."""
     most = rng.choice((2**63 - 1, 2**63 - 64, 2**62, 2**61, 2**60))
@@ -171,7 +147,6 @@ CAUSES: dict[str, Recipe] = {
     "field of over 131,072 characters": _field(
         ("network", "machine", "technology", "note", "value"), "a" * 140_000
     ),
-    "odd values in a storage": _stored,
     "offsets near 2^63": _offsets,
     "control characters on the way out": _controls,
     "formulas in CSV": _formulas,

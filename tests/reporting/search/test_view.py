@@ -49,7 +49,7 @@ def test_figures_are_those_of_the_record(tmp_path: Path) -> None:
             assert own["texts"][name] == figure_text(name, each["values"][name])
             assert own["least"][name] <= own["figures"][name]
         assert set(own["machine"]) == {key for key, x in each["machine"].items() if x is not None}
-        assert bool(each["within_gap"]) == any("within the gap" in text for text in own["said"])
+        assert bool(each["merged"]) == any("as good" in text for text in own["said"])
     shares: dict[str, dict[str, float]] = {}
     for objective, setting, part, _ in view["shares"]["rows"]:
         shares.setdefault(objective, {})[setting] = part

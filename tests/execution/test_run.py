@@ -102,8 +102,8 @@ def test_an_illegal_schedule_is_refused(run: Run, small: Instance, tmp_path: Pat
     [
         ("run none.json", "error: none.json: cannot be read"),
         (f"run {INSTANCES / 'lstm.json'}", "format is 'spmopt-instance', not 'spmopt-result'"),
-        ("run {file} --kernels magic", "error: --kernels 'magic': must be reference or hash"),
-        ("run {file} --seed -1", "error: --seed: must be 0 or more, is -1"),
+        ("run {file} --kernels magic", "error: --kernels magic: must be reference or hash"),
+        ("run {file} --seed -1", "error: --seed -1: must be 0 or more"),
     ],
 )
 def test_bad_input_gets_one_line(run: Run, tmp_path: Path, line: str, said: str) -> None:

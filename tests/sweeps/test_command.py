@@ -251,7 +251,7 @@ def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
         ("bert-tiny --set energy.mac_pj=a", "must be a number, 0 or more"),
         ("bert-tiny --machine rtx2080ti,rtx", "no machine called 'rtx'"),
         ("bert-tiny --lowering none", "use tiled, panel, weights or ideal"),
-        ("bert-tiny --optimizer adam", "is for training; add --training"),
+        ("bert-tiny --optimizer adam", "is for training; ask for training"),
         ("bert-tiny --param layres=2", "did you mean layers?"),
         ("bert-tiny --objective beauty", "choose one of energy, replay, time, traffic"),
         ("bert-tiny --jobs 0", "--jobs 0: must be at least 1"),

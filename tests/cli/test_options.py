@@ -9,7 +9,8 @@ import pytest
 
 import spmopt
 from spmopt.cli import lists, options, parts, run, story, sweep, tune, views
-from spmopt.cli.commands import COMMANDS, application
+from spmopt.cli.app import application
+from spmopt.cli.commands import COMMANDS
 
 RECORDS: list[tuple[Callable[..., Any], tuple[type, ...], set[str]]] = [
     (spmopt.load, (options.LoadOptions,), {"source"}),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.cli import app, main
+from spmopt.cli import commands, main
 from tests.cli.pseudo import AT_ONCE, on_terminal
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL
@@ -77,7 +77,7 @@ def test_quiet_and_json_exclude_each_other(run: Run) -> None:
     assert ran.err == "error: --quiet prints nothing, --json prints JSON: give one of them\n"
 
 
-COMMANDS = [*app.COMMANDS, "tune show"]
+COMMANDS = [*commands.COMMANDS, "tune show"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

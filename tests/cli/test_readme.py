@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spmopt.analysis import Cause, Scope
-from spmopt.cli import Code, app
+from spmopt.cli import Code, commands
 from spmopt.core.machine import ENERGY_FIGURES
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
@@ -22,7 +22,7 @@ PAGES = {
 }
 README = PAGES["."]
 MANUAL = "\n".join(PAGES.values())
-COMMANDS = list(app.COMMANDS)
+COMMANDS = list(commands.COMMANDS)
 
 
 def lines() -> list[list[str]]:

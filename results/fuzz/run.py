@@ -23,6 +23,7 @@ from results.shared.page import (
     BEGIN,
     END,
     ROOT,
+    comma_separated,
     command_line,
     commit,
     environment,
@@ -30,6 +31,7 @@ from results.shared.page import (
     replace_tables,
     report,
 )
+from spmopt.io.document import write_text
 from tests.fuzz import bases
 from tests.fuzz.campaign import cases, recipe_of
 from tests.fuzz.case import Outcome
@@ -181,9 +183,16 @@ def page(output: Path) -> str:
     """Return the tables."""
     rows = _chunks(output)
     by_cause = json.loads((output / CAUSE_ROWS).read_text(encoding="utf-8"))
+    return "\n\n".join([BEGIN, _of_causes(by_cause), _of_commits(rows), END])
+
+
+def publish(output: Path) -> None:
+    """Write the page, and the long tables beside it."""
+    rows = _chunks(output)
+    replace_tables(output / "README.md", page(output))
     last = [row for row in rows if row["seed"] == SEED]
-    parts = [BEGIN, _of_causes(by_cause), _of_commits(rows), _of_recipes(last), _of_wrong(rows)]
-    return "\n\n".join([*filter(None, parts), END])
+    write_text(output / "recipes.csv", _of_recipes(last))
+    write_text(output / "wrong.csv", _of_wrong(rows))
 
 
 def _of_causes(found: Mapping[str, Any]) -> str:
@@ -235,7 +244,7 @@ def _of_recipes(rows: list[Row]) -> str:
             [name, *cells, f"{row['mb']:,.0f}", f"{1000 * row['cpu_s'] / row['inputs']:.0f}"]
         )
         lines[-1].append(codes)
-    return markdown(heads, lines, title=f"Inputs of seed {SEED} by recipe")
+    return comma_separated(heads, lines)
 
 
 def _summed(rows: Iterable[Row]) -> dict[str, Row]:
@@ -257,7 +266,7 @@ def _summed(rows: Iterable[Row]) -> dict[str, Row]:
 def _of_wrong(rows: list[Row]) -> str:
     heads = ["seed", "number", "recipe", "commit", "wrong", "again"]
     lines = [[str(row["seed"]), *cells] for row in rows for cells in _wrong(row)]
-    return markdown(heads, lines, left=6, title="What was wrong") if lines else ""
+    return comma_separated(heads, lines)
 
 
 def _wrong(row: Row) -> Iterator[list[str]]:
@@ -303,7 +312,7 @@ def main() -> int:
         part, parts = map(int, given.part.split("/"))
         campaign(output, given.count, (part - 1, parts))
     if given.page or given.again:
-        replace_tables(output / "README.md", page(output))
+        publish(output)
     return 0
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from results.shared.page import (
     BEGIN,
     END,
     collect,
+    comma_separated,
     command_line,
     environment,
     markdown,
@@ -27,6 +29,7 @@ from spmopt.core.errors import SpmoptError
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.store import RowTable
+from spmopt.io.document import write_text
 from spmopt.sweeps.cases import SweepCase
 from spmopt.sweeps.rows import SweepColumns
 from spmopt.sweeps.run import Sweep, run_sweeps
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MB = 10**6
+TABLES = "tables"
+SHOWN_CELLS = 150
+"""Cells of tables on a page: the first table is shown, others as far as they fit."""
 Row = Mapping[str, Any]
 Tables = Mapping[str, pd.DataFrame]
 """Tables of texts by title; levels of the index are the first columns, left-aligned."""
@@ -82,18 +88,41 @@ class Study:
         return Path(self.file).parent
 
     def page(self, rows: pd.DataFrame) -> str:
-        """Return what stands between the marks of the page: where, and the tables."""
-        tables = []
+        """Return the text between the marks of the page: where, short tables, links to others."""
+        shown, linked, cells = [], [], 0
+        for title, whole, left in self._texts(rows):
+            cells += whole.size
+            if shown and cells > SHOWN_CELLS:
+                linked.append(f"* [{title}]({TABLES}/{_file(title)}), {len(whole)} rows")
+                cells -= whole.size
+            else:
+                heads, lines = [*map(str, whole)], whole.to_numpy().tolist()
+                shown.append(markdown(heads, lines, left=left, title=title))
+        more = ["\n".join(["## More tables\n", *linked])] if linked else []
+        return "\n\n".join([BEGIN, where(rows.attrs), *shown, *more, END])
+
+    def files(self, rows: pd.DataFrame) -> dict[str, str]:
+        """Return the texts of the CSV files, one a table, by name in the folder ``tables``."""
+        return {
+            _file(title): comma_separated([*map(str, whole)], whole.to_numpy().tolist())
+            for title, whole, _ in self._texts(rows)
+        }
+
+    def _texts(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, int]]:
         for title, table in self.tables(rows).items():
-            left, whole = table.index.nlevels, table.reset_index()
-            heads = [*map(str, whole)]
-            tables.append(markdown(heads, whole.to_numpy().tolist(), left=left, title=title))
-        return "\n\n".join([BEGIN, where(rows.attrs), *tables, END])
+            yield title, table.reset_index(), table.index.nlevels
 
     def publish(self, folder: Path) -> None:
         """Write tables and picture anew, from recorded rows."""
         rows = read(folder / "rows.csv")
         replace_tables(folder / "README.md", self.page(rows))
+        (folder / TABLES).mkdir(exist_ok=True)
+        texts = self.files(rows)
+        for path in (folder / TABLES).glob("*.csv"):
+            if path.name not in texts:
+                path.unlink()  # of a table that the study has no longer
+        for name, text in texts.items():
+            write_text(folder / TABLES / name, text)
         if self.draw is not None:
             figure = self.draw(rows)
             title = (self.folder / "title.txt").read_text(encoding="utf-8").strip()
@@ -138,6 +167,12 @@ class Study:
                 return 130
         study.publish(given.output)
         return 0
+
+
+def _file(title: str) -> str:
+    """Return the name of the CSV file of a table."""
+    words = re.findall(r"[a-z0-9]+", title.lower())
+    return f"{'-'.join(words) or 'table'}.csv"
 
 
 def write(path: Path, head: Mapping[str, Any], rows: Sequence[Row]) -> None:

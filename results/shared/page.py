@@ -5,6 +5,8 @@ No pandas here: benches measure the memory of processes that load this.
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import platform
 import subprocess
@@ -36,6 +38,13 @@ def markdown(
     rule = [":--"] * left + ["--:"] * (len(heads) - left)
     rows = [f"| {' | '.join(cells)} |" for cells in (heads, rule, *lines)]
     return "\n".join([f"## {title}\n"] * bool(title) + rows)
+
+
+def comma_separated(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return the same table as a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([heads, *lines])
+    return text.getvalue()
 
 
 def command_line(folder: Path) -> ArgumentParser:

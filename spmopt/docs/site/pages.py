@@ -17,14 +17,16 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[3]
 DOCS = "spmopt/docs/"
 FOLDERS = ("formulations", "results", "spmopt", "instances", "tests")
+SUFFIXES = (".md", ".png", ".svg")
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def _repository() -> list[str]:
-    """Return paths of files in the repository, as git knows them, new ones included."""
-    words = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    """Return paths of pages and pictures in the repository."""
+    found = [
+        path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES
+    ]
+    return [path.relative_to(ROOT).as_posix() for path in (ROOT / "README.md", *sorted(found))]
 
 
 def _site_path(path: str) -> str:
@@ -35,9 +37,7 @@ def _site_path(path: str) -> str:
 
 
 def _is_page(path: str) -> bool:
-    return path == "README.md" or (
-        path.endswith(".md") and path.split("/")[0] in FOLDERS and path != f"{DOCS}README.md"
-    )
+    return path.endswith(".md") and path != f"{DOCS}README.md"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -50,7 +50,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             if not inside:
                 text = (ROOT / path).read_text(encoding="utf-8")
                 files.append(File.generated(config, _site_path(path), content=text))
-        elif path.endswith((".png", ".svg")) and not inside:
+        elif not path.endswith(".md") and not inside:
             files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     config.extra["sources"] = sources
     for name, text in (("commands", _commands()), ("library", _library())):

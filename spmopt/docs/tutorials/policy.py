@@ -20,15 +20,15 @@ problem.tensors[1], problem.operations[0].name
 # %%
 def chain(problem):
     """Keep each activation from the operation that writes it to the next one, if it fits."""
-    room, page, stays = spmopt.free_bytes(problem), problem.machine.page_bytes, []
+    room, page, kept = spmopt.free_bytes(problem), problem.machine.page_bytes, []
     for step, operation in enumerate(problem.operations[:-1]):
         for index in operation.writes:
             size = -(-problem.tensors[index].size_bytes // page) * page
             used_next = index in problem.operations[step + 1].reads
             if used_next and size <= min(room[step : step + 2]):
                 room[step : step + 2] -= size
-                stays.append((index, step, step + 2))
-    return stays
+                kept.append((index, step, step + 2))
+    return kept
 
 
 table = spmopt.compare(

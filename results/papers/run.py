@@ -6,6 +6,7 @@ stand beside a printed figure.
 
 from __future__ import annotations
 
+import csv
 import re
 import sys
 from collections import Counter
@@ -13,13 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.shared.page import BEGIN, END, comma_separated, markdown, replace_tables
+from results.shared.page import (
+    BEGIN,
+    END,
+    comma_separated,
+    markdown,
+    replace_tables,
+    table_file,
+)
 from spmopt.io.document import write_text
 
 RESULTS = Path(__file__).parents[1]
 NEAR_POINTS = 5.0
 HEADS = ("paper", "figure", "printed", "here", "at the optimum", "deviation", "verdict", "study")
-SHOWN = (0, 1, 2, 3, 4, 6)  # columns on the page; table.csv has all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,9 +146,9 @@ def lines(source: Source) -> Iterator[list[str]]:
     Raises
     ------
     ValueError
-        The page has no such table, or not these headings.
+        The table has not these headings.
     """
-    for row in _table(RESULTS / source.study / "README.md", source.title):
+    for row in _table(RESULTS / source.study / "tables" / table_file(source.title)):
         name = ", ".join(row[each] for each in source.figure)
         printed, here = row[source.printed], row[source.here]
         if not re.search(r"\d", printed) or not re.search(r"\d", here):
@@ -160,20 +167,10 @@ def lines(source: Source) -> Iterator[list[str]]:
         yield [source.paper, *cells, link]
 
 
-def _table(page: Path, title: str) -> list[Mapping[str, str]]:
-    """Return the rows of the first table below a title, between the marks of the page."""
-    text = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    if title:
-        _, found, text = text.partition(f"## {title}\n")
-        if not found:
-            raise ValueError(f"{page}: has no table {title!r}")
-    rows = [
-        [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in re.split(r"\n\n(?!\|)", text[text.index("|") :])[0].splitlines()
-        if line.startswith("|")
-    ]
-    heads, _, *cells = rows
-    return [dict(zip(heads, each, strict=True)) for each in cells]
+def _table(path: Path) -> list[Mapping[str, str]]:
+    """Return the rows of a study's table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def _plain(cell: str) -> str:
@@ -198,7 +195,7 @@ def _verdict(deviation: str) -> str:
 
 
 def table(found: Sequence[Sequence[str]]) -> str:
-    """Return the one table, and how many figures of each paper are met."""
+    """Return how many figures of each paper are met."""
     every = Counter(line[0] for line in found)
     inputs = Counter(line[0] for line in found if line[6].startswith("input"))
     missed = ("missed", "not explained")
@@ -206,16 +203,7 @@ def table(found: Sequence[Sequence[str]]) -> str:
     counts = [
         [paper, str(count), str(inputs[paper]), str(met[paper])] for paper, count in every.items()
     ]
-    return "\n\n".join(
-        [
-            markdown(["paper", "figures", "of these inputs", "met or explained"], counts),
-            markdown(_shown(HEADS), map(_shown, found), left=2),
-        ]
-    )
-
-
-def _shown(line: Sequence[str]) -> list[str]:
-    return [line[at] for at in SHOWN]
+    return markdown(["paper", "figures", "of these inputs", "met or explained"], counts)
 
 
 def main() -> int:

@@ -49,6 +49,7 @@ GNMT: tuple[Mapping[str, int], ...] = ({"plain": 1}, {})
 """Without and with the second direction and residual connections: 18,619, 22,357 operations."""
 _LIVES = 3
 """How often a measurement is begun whose process is killed."""
+SHOWN_LINES = 8  # of a table on a page
 FORMS = {"s": ".2f", "%": ".3g", "ms": "#.5g", "n": ",.0f", "x": ".1f"}
 
 
@@ -209,13 +210,13 @@ class Bench:
                 mark = line.mark(figures)
                 lines[-1].append(mark if mark in ("pass", "done") else f"**{mark}**")
         titles = [", ".join(heads), *_titles(few), *["targets"] * bool(marks)]
-        table = markdown(titles, lines)
+        table = markdown(titles, lines[:SHOWN_LINES])
         errors = {name: each["error"] for name, each in found.items() if "error" in each}
         why = "\n".join(f"* {name}: {error}" for name, error in errors.items())
         met = f"{marks.count('pass')} of {len(marks)} lines reach their targets." if marks else ""
         place = where(head, busy).removesuffix(".")
         parts = [BEGIN, f"{place}; {times}; every run in a process of its own.", table]
-        more = f"All {len(heads) + len(columns)} columns: [table.csv](table.csv)."
+        more = f"All {len(lines)} lines and all columns: [table.csv](table.csv)."
         return "\n\n".join([*parts, *filter(None, (why, met, more, self.note(found))), END])
 
     def whole_table(self, found: Mapping[str, Figures]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from results.shared.page import (
     named,
     replace_tables,
     report,
+    table_file,
     where,
 )
 from spmopt.core.errors import SpmoptError
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 MB = 10**6
 TABLES = "tables"
-SHOWN_CELLS = 150
-"""Cells of tables on a page: the first table is shown, others as far as they fit."""
+SHOWN_CELLS = 80
+"""Cells of tables on a page: of the first as many lines as fit, of others all or none."""
 Row = Mapping[str, Any]
 Tables = Mapping[str, pd.DataFrame]
 """Tables of texts by title; levels of the index are the first columns, left-aligned."""
@@ -91,20 +91,23 @@ class Study:
         """Return the text between the marks of the page: where, short tables, links to others."""
         shown, linked, cells = [], [], 0
         for title, whole, left in self._texts(rows):
-            cells += whole.size
-            if shown and cells > SHOWN_CELLS:
-                linked.append(f"* [{title}]({TABLES}/{_file(title)}), {len(whole)} rows")
-                cells -= whole.size
+            most = SHOWN_CELLS // whole.shape[1] if not shown else len(whole)
+            if shown and cells + whole.size > SHOWN_CELLS:
+                lines = []
             else:
-                heads, lines = [*map(str, whole)], whole.to_numpy().tolist()
+                heads, lines = [*map(str, whole)], whole.to_numpy().tolist()[:most]
                 shown.append(markdown(heads, lines, left=left, title=title))
+                cells += whole.size
+            if len(lines) < len(whole):
+                name = title or "The whole table"
+                linked.append(f"* [{name}]({TABLES}/{table_file(title)}), {len(whole)} rows")
         more = ["\n".join(["## More tables\n", *linked])] if linked else []
         return "\n\n".join([BEGIN, where(rows.attrs), *shown, *more, END])
 
     def files(self, rows: pd.DataFrame) -> dict[str, str]:
         """Return the texts of the CSV files, one a table, by name in the folder ``tables``."""
         return {
-            _file(title): comma_separated([*map(str, whole)], whole.to_numpy().tolist())
+            table_file(title): comma_separated([*map(str, whole)], whole.to_numpy().tolist())
             for title, whole, _ in self._texts(rows)
         }
 
@@ -167,12 +170,6 @@ class Study:
                 return 130
         study.publish(given.output)
         return 0
-
-
-def _file(title: str) -> str:
-    """Return the name of the CSV file of a table."""
-    words = re.findall(r"[a-z0-9]+", title.lower())
-    return f"{'-'.join(words) or 'table'}.csv"
 
 
 def write(path: Path, head: Mapping[str, Any], rows: Sequence[Row]) -> None:

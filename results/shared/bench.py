@@ -49,7 +49,7 @@ GNMT: tuple[Mapping[str, int], ...] = ({"plain": 1}, {})
 """Without and with the second direction and residual connections: 18,619, 22,357 operations."""
 _LIVES = 3
 """How often a measurement is begun whose process is killed."""
-SHOWN_LINES = 8  # of a table on a page
+SHOWN_LINES = 6  # of a table on a page
 FORMS = {"s": ".2f", "%": ".3g", "ms": "#.5g", "n": ",.0f", "x": ".1f"}
 
 

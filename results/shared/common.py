@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MB = 10**6
 TABLES = "tables"
-SHOWN_CELLS = 80
+SHOWN_CELLS = 64
 """Cells of tables on a page: of the first as many lines as fit, of others all or none."""
 Row = Mapping[str, Any]
 Tables = Mapping[str, pd.DataFrame]

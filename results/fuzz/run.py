@@ -23,6 +23,7 @@ from results.shared.page import (
     BEGIN,
     END,
     ROOT,
+    comma_separated,
     command_line,
     commit,
     environment,
@@ -30,6 +31,7 @@ from results.shared.page import (
     replace_tables,
     report,
 )
+from spmopt.io.document import write_text
 from tests.fuzz import bases
 from tests.fuzz.campaign import cases, recipe_of
 from tests.fuzz.case import Outcome
@@ -39,6 +41,10 @@ from tests.fuzz.recipes.causes import CAUSES
 from tests.fuzz.workers import run_all
 
 SEED, COUNT, CHUNK, OF_EACH = 29, 200_000, 500, 6
+COMMIT_HEADS = (
+    *("seed", "commit", "inputs", "wrong", "of these slow once", "wrong only after others"),
+    *("CPU s", "wall s", "load", "loop, ms"),
+)
 CHUNKS, CAUSE_ROWS = "chunks.jsonl", "causes.json"
 _LINKS = ("tests", "instances", "results")
 Row = dict[str, Any]
@@ -180,10 +186,19 @@ def _chunks(output: Path) -> list[Row]:
 def page(output: Path) -> str:
     """Return the tables."""
     rows = _chunks(output)
-    by_cause = json.loads((output / CAUSE_ROWS).read_text(encoding="utf-8"))
+    return "\n\n".join([BEGIN, _of_commits([row for row in rows if row["seed"] == SEED]), END])
+
+
+def publish(output: Path) -> None:
+    """Write the page, and the long tables beside it."""
+    rows = _chunks(output)
+    replace_tables(output / "README.md", page(output))
     last = [row for row in rows if row["seed"] == SEED]
-    parts = [BEGIN, _of_causes(by_cause), _of_commits(rows), _of_recipes(last), _of_wrong(rows)]
-    return "\n\n".join([*filter(None, parts), END])
+    by_cause = json.loads((output / CAUSE_ROWS).read_text(encoding="utf-8"))
+    write_text(output / "causes.csv", _of_causes(by_cause))
+    write_text(output / "commits.csv", comma_separated(COMMIT_HEADS, _lines_of_commits(rows)))
+    write_text(output / "recipes.csv", _of_recipes(last))
+    write_text(output / "wrong.csv", _of_wrong(rows))
 
 
 def _of_causes(found: Mapping[str, Any]) -> str:
@@ -191,7 +206,7 @@ def _of_causes(found: Mapping[str, Any]) -> str:
     heads.append(f"now, commit {found['now']['commit'][:8]}")
     before, now = (found[name]["causes"] for name in ("before", "now"))
     lines = [[name, _ended(before[name]), _ended(now[name])] for name in now]
-    return markdown(heads, lines, left=3, title="Causes")
+    return comma_separated(heads, lines)
 
 
 def _ended(runs: list[Row]) -> str:
@@ -207,8 +222,10 @@ def _ended(runs: list[Row]) -> str:
 
 
 def _of_commits(rows: list[Row]) -> str:
-    heads = ["seed", "commit", "inputs", "wrong", "of these slow once", "wrong only after others"]
-    heads += ["CPU s", "wall s", "load", "loop, ms"]
+    return markdown(COMMIT_HEADS, _lines_of_commits(rows), title="Inputs by commit")
+
+
+def _lines_of_commits(rows: list[Row]) -> list[list[str]]:
     lines = []
     for seed, name in dict.fromkeys((row["seed"], row["commit"]) for row in rows):
         some = [row for row in rows if (row["seed"], row["commit"]) == (seed, name)]
@@ -222,7 +239,7 @@ def _of_commits(rows: list[Row]) -> str:
         lines[-1].append(f"{min(loads):g} to {max(loads):g}")
         loops = [1000 * row["loop_s"] for row in some if "loop_s" in row]
         lines[-1].append(f"{min(loops):.0f} to {max(loops):.0f}" if loops else "")
-    return markdown(heads, lines, title="Inputs by commit")
+    return lines
 
 
 def _of_recipes(rows: list[Row]) -> str:
@@ -235,7 +252,7 @@ def _of_recipes(rows: list[Row]) -> str:
             [name, *cells, f"{row['mb']:,.0f}", f"{1000 * row['cpu_s'] / row['inputs']:.0f}"]
         )
         lines[-1].append(codes)
-    return markdown(heads, lines, title=f"Inputs of seed {SEED} by recipe")
+    return comma_separated(heads, lines)
 
 
 def _summed(rows: Iterable[Row]) -> dict[str, Row]:
@@ -257,7 +274,7 @@ def _summed(rows: Iterable[Row]) -> dict[str, Row]:
 def _of_wrong(rows: list[Row]) -> str:
     heads = ["seed", "number", "recipe", "commit", "wrong", "again"]
     lines = [[str(row["seed"]), *cells] for row in rows for cells in _wrong(row)]
-    return markdown(heads, lines, left=6, title="What was wrong") if lines else ""
+    return comma_separated(heads, lines)
 
 
 def _wrong(row: Row) -> Iterator[list[str]]:
@@ -303,7 +320,7 @@ def main() -> int:
         part, parts = map(int, given.part.split("/"))
         campaign(output, given.count, (part - 1, parts))
     if given.page or given.again:
-        replace_tables(output / "README.md", page(output))
+        publish(output)
     return 0
 
 

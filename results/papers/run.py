@@ -6,6 +6,7 @@ stand beside a printed figure.
 
 from __future__ import annotations
 
+import csv
 import re
 import sys
 from collections import Counter
@@ -13,7 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.shared.page import BEGIN, END, markdown, replace_tables
+from results.shared.page import (
+    BEGIN,
+    END,
+    comma_separated,
+    markdown,
+    replace_tables,
+    table_file,
+)
+from spmopt.io.document import write_text
 
 RESULTS = Path(__file__).parents[1]
 NEAR_POINTS = 5.0
@@ -137,9 +146,9 @@ def lines(source: Source) -> Iterator[list[str]]:
     Raises
     ------
     ValueError
-        The page has no such table, or not these headings.
+        The table has not these headings.
     """
-    for row in _table(RESULTS / source.study / "README.md", source.title):
+    for row in _table(RESULTS / source.study / "tables" / table_file(source.title)):
         name = ", ".join(row[each] for each in source.figure)
         printed, here = row[source.printed], row[source.here]
         if not re.search(r"\d", printed) or not re.search(r"\d", here):
@@ -158,20 +167,10 @@ def lines(source: Source) -> Iterator[list[str]]:
         yield [source.paper, *cells, link]
 
 
-def _table(page: Path, title: str) -> list[Mapping[str, str]]:
-    """Return the rows of the first table below a title, between the marks of the page."""
-    text = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    if title:
-        _, found, text = text.partition(f"## {title}\n")
-        if not found:
-            raise ValueError(f"{page}: has no table {title!r}")
-    rows = [
-        [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in re.split(r"\n\n(?!\|)", text[text.index("|") :])[0].splitlines()
-        if line.startswith("|")
-    ]
-    heads, _, *cells = rows
-    return [dict(zip(heads, each, strict=True)) for each in cells]
+def _table(path: Path) -> list[Mapping[str, str]]:
+    """Return the rows of a study's table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def _plain(cell: str) -> str:
@@ -195,9 +194,8 @@ def _verdict(deviation: str) -> str:
     return f"within {NEAR_POINTS:g}" if off <= NEAR_POINTS else "missed, see the study"
 
 
-def table() -> str:
-    """Return the one table, and how many figures of each paper are met."""
-    found = [line for source in SOURCES for line in lines(source)]
+def table(found: Sequence[Sequence[str]]) -> str:
+    """Return how many figures of each paper are met."""
     every = Counter(line[0] for line in found)
     inputs = Counter(line[0] for line in found if line[6].startswith("input"))
     missed = ("missed", "not explained")
@@ -205,17 +203,14 @@ def table() -> str:
     counts = [
         [paper, str(count), str(inputs[paper]), str(met[paper])] for paper, count in every.items()
     ]
-    return "\n\n".join(
-        [
-            markdown(["paper", "figures", "of these inputs", "met or explained"], counts),
-            markdown(HEADS, found, left=2),
-        ]
-    )
+    return markdown(["paper", "figures", "of these inputs", "met or explained"], counts)
 
 
 def main() -> int:
-    """Write the page."""
-    replace_tables(Path(__file__).parent / "README.md", f"{BEGIN}\n\n{table()}\n\n{END}")
+    """Write the page, and the whole table."""
+    found = [line for source in SOURCES for line in lines(source)]
+    replace_tables(Path(__file__).parent / "README.md", f"{BEGIN}\n\n{table(found)}\n\n{END}")
+    write_text(Path(__file__).with_name("table.csv"), comma_separated(HEADS, found))
     return 0
 
 

@@ -20,6 +20,7 @@ from results.shared.page import (
     BEGIN,
     END,
     collect,
+    comma_separated,
     command_line,
     environment,
     markdown,
@@ -48,6 +49,7 @@ GNMT: tuple[Mapping[str, int], ...] = ({"plain": 1}, {})
 """Without and with the second direction and residual connections: 18,619, 22,357 operations."""
 _LIVES = 3
 """How often a measurement is begun whose process is killed."""
+SHOWN_LINES = 6  # of a table on a page
 FORMS = {"s": ".2f", "%": ".3g", "ms": "#.5g", "n": ",.0f", "x": ".1f"}
 
 
@@ -107,6 +109,10 @@ class BenchLine:
         return f"{bold}{text}{bold} ({sign} {aim:{',.0f' if form == 'n' else 'g'}})"
 
 
+def _titles(columns: Mapping[str, str]) -> list[str]:
+    return [heading.partition("|")[0] for heading in columns.values()]
+
+
 def is_met(figure: Any, target: str) -> bool:
     """Return whether a figure reaches its target; none does not."""
     sign, limit = target.split()
@@ -128,8 +134,8 @@ class Bench:
     ----------
     file
         The script: its folder has ``rows.json``, the page ``README.md``, and ``table.toml``:
-        headings of the lines' cells, and of columns by figure, with the form of :data:`FORMS`
-        behind ``|`` where they need one.
+        headings of the lines' cells, of columns by figure, with the form of :data:`FORMS`
+        behind ``|`` where they need one, and the figures ``shown`` on the page.
     quick
         A measurement within seconds.
     derive
@@ -163,7 +169,7 @@ class Bench:
 
     @cached_property
     def table(self) -> Mapping[str, Any]:
-        """Headings: ``heads`` of cells, ``columns`` of figures."""
+        """Headings: ``heads`` of cells, ``columns`` of figures; figures ``shown`` on the page."""
         path = self.folder / "table.toml"
         return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -195,20 +201,42 @@ class Bench:
         shown = [(line, found[line.name]) for line in self.lines if line.name in found]
         marks = [line.mark(figures) for line, figures in shown if line.targets]
         heads, columns = self.table["heads"], self.table["columns"]
+        few = {name: columns[name] for name in self.table["shown"]}
         lines = []
         for line, figures in shown:
-            lines.append([*line.cells, *(line.cell(figures, *each) for each in columns.items())])
+            case = ", ".join(filter(None, line.cells))
+            lines.append([case, *(line.cell(figures, *each) for each in few.items())])
             if marks:
                 mark = line.mark(figures)
                 lines[-1].append(mark if mark in ("pass", "done") else f"**{mark}**")
-        titles = [heading.partition("|")[0] for heading in columns.values()]
-        table = markdown([*heads, *titles, *["targets"] * bool(marks)], lines, left=len(heads))
+        titles = [", ".join(heads), *_titles(few), *["targets"] * bool(marks)]
+        table = markdown(titles, lines[:SHOWN_LINES])
         errors = {name: each["error"] for name, each in found.items() if "error" in each}
         why = "\n".join(f"* {name}: {error}" for name, error in errors.items())
         met = f"{marks.count('pass')} of {len(marks)} lines reach their targets." if marks else ""
         place = where(head, busy).removesuffix(".")
         parts = [BEGIN, f"{place}; {times}; every run in a process of its own.", table]
-        return "\n\n".join([*parts, *filter(None, (why, met, self.note(found))), END])
+        more = f"All {len(lines)} lines and all columns: [table.csv](table.csv)."
+        return "\n\n".join([*parts, *filter(None, (why, met, more, self.note(found))), END])
+
+    def whole_table(self, found: Mapping[str, Figures]) -> str:
+        """Return the whole table as a CSV file."""
+        columns = self.table["columns"]
+        lines = [
+            [*line.cells, *(line.cell(found[line.name], *each) for each in columns.items())]
+            for line in self.lines
+            if line.name in found
+        ]
+        marks = [line.mark(found[line.name]) for line in self.lines if line.name in found]
+        heads = [*self.table["heads"], *_titles(columns), "targets"]
+        return comma_separated(
+            heads, [[*line, mark] for line, mark in zip(lines, marks, strict=True)]
+        )
+
+    def publish(self, folder: Path, head: Mapping[str, Any], found: Mapping[str, Figures]) -> None:
+        """Write the page and the whole table."""
+        replace_tables(folder / "README.md", self.page(head, found))
+        write_text(folder / "table.csv", self.whole_table(found))
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Do what the command line says."""
@@ -236,7 +264,7 @@ class Bench:
             return 0
         if given.page:
             head, runs = read(given.output / "rows.json")
-            replace_tables(given.output / "README.md", bench.page(head, bench.figures(runs)))
+            bench.publish(given.output, head, bench.figures(runs))
             return 0
         lines = {line.name: line for line in bench.lines if long or not line.long}
         chosen = named(lines, given.only or "")
@@ -279,7 +307,7 @@ class Bench:
             rows_file = given.output / "rows.json"
             require_writable(rows_file)
             write_text(rows_file, f"{text}\n")
-            replace_tables(given.output / "README.md", self.page(head, found))
+            self.publish(given.output, head, found)
             kept.remove()
         return 70 if any("error" in figures for figures in found.values()) else 0
 

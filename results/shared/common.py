@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +15,21 @@ from results.shared.page import (
     BEGIN,
     END,
     collect,
+    comma_separated,
     command_line,
     environment,
     markdown,
     named,
     replace_tables,
     report,
+    table_file,
     where,
 )
 from spmopt.core.errors import SpmoptError
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.store import RowTable
+from spmopt.io.document import write_text
 from spmopt.sweeps.cases import SweepCase
 from spmopt.sweeps.rows import SweepColumns
 from spmopt.sweeps.run import Sweep, run_sweeps
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MB = 10**6
+TABLES = "tables"
+SHOWN_CELLS = 64
+"""Cells of tables on a page: of the first as many lines as fit, of others all or none."""
 Row = Mapping[str, Any]
 Tables = Mapping[str, pd.DataFrame]
 """Tables of texts by title; levels of the index are the first columns, left-aligned."""
@@ -82,18 +88,44 @@ class Study:
         return Path(self.file).parent
 
     def page(self, rows: pd.DataFrame) -> str:
-        """Return what stands between the marks of the page: where, and the tables."""
-        tables = []
+        """Return the text between the marks of the page: where, short tables, links to others."""
+        shown, linked, cells = [], [], 0
+        for title, whole, left in self._texts(rows):
+            most = SHOWN_CELLS // whole.shape[1] if not shown else len(whole)
+            if shown and cells + whole.size > SHOWN_CELLS:
+                lines = []
+            else:
+                heads, lines = [*map(str, whole)], whole.to_numpy().tolist()[:most]
+                shown.append(markdown(heads, lines, left=left, title=title))
+                cells += whole.size
+            if len(lines) < len(whole):
+                name = title or "The whole table"
+                linked.append(f"* [{name}]({TABLES}/{table_file(title)}), {len(whole)} rows")
+        more = ["\n".join(["## More tables\n", *linked])] if linked else []
+        return "\n\n".join([BEGIN, where(rows.attrs), *shown, *more, END])
+
+    def files(self, rows: pd.DataFrame) -> dict[str, str]:
+        """Return the texts of the CSV files, one a table, by name in the folder ``tables``."""
+        return {
+            table_file(title): comma_separated([*map(str, whole)], whole.to_numpy().tolist())
+            for title, whole, _ in self._texts(rows)
+        }
+
+    def _texts(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, int]]:
         for title, table in self.tables(rows).items():
-            left, whole = table.index.nlevels, table.reset_index()
-            heads = [*map(str, whole)]
-            tables.append(markdown(heads, whole.to_numpy().tolist(), left=left, title=title))
-        return "\n\n".join([BEGIN, where(rows.attrs), *tables, END])
+            yield title, table.reset_index(), table.index.nlevels
 
     def publish(self, folder: Path) -> None:
         """Write tables and picture anew, from recorded rows."""
         rows = read(folder / "rows.csv")
         replace_tables(folder / "README.md", self.page(rows))
+        (folder / TABLES).mkdir(exist_ok=True)
+        texts = self.files(rows)
+        for path in (folder / TABLES).glob("*.csv"):
+            if path.name not in texts:
+                path.unlink()  # of a table that the study has no longer
+        for name, text in texts.items():
+            write_text(folder / TABLES / name, text)
         if self.draw is not None:
             figure = self.draw(rows)
             title = (self.folder / "title.txt").read_text(encoding="utf-8").strip()

@@ -5,8 +5,11 @@ No pandas here: benches measure the memory of processes that load this.
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import platform
+import re
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -36,6 +39,19 @@ def markdown(
     rule = [":--"] * left + ["--:"] * (len(heads) - left)
     rows = [f"| {' | '.join(cells)} |" for cells in (heads, rule, *lines)]
     return "\n".join([f"## {title}\n"] * bool(title) + rows)
+
+
+def comma_separated(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return the same table as a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([heads, *lines])
+    return text.getvalue()
+
+
+def table_file(title: str) -> str:
+    """Return the name of the CSV file of a table."""
+    words = re.findall(r"[a-z0-9]+", title.lower())
+    return f"{'-'.join(words) or 'table'}.csv"
 
 
 def command_line(folder: Path) -> ArgumentParser:
@@ -142,10 +158,9 @@ def cpu() -> str:
 
 
 def where(head: Mapping[str, Any], more: str = "") -> str:
-    """Return date, source, computer and packages as a line of the page."""
+    """Return date, commit and computer as a line of the page; the rows have the versions too."""
     computer = head["computer"]
-    packages = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
     return (
-        f"{head['date']}, commit {head['commit']}; {computer['cpu']}, {computer['cores']} cores, "
-        f"{computer['system']}{more}; {packages}."
+        f"{head['date']}, commit {head['commit'][:12]}; {computer['cpu']}, "
+        f"{computer['cores']} cores, {computer['system']}{more}."
     )

@@ -16,11 +16,16 @@ from spmopt.testing.policies import check_legal
 from tests.cli.run import Run
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = ("formulations", "instances", "results", "spmopt", "tests")
 PAGES = {
     path.parent.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in (ROOT / "README.md", *(ROOT / "spmopt").glob("**/README.md"))
 }
 README = PAGES["."]
+PAGE_FILES = [
+    ROOT / "README.md",
+    *(path for folder in FOLDERS for path in sorted((ROOT / folder).glob("**/*.md"))),
+]
 MANUAL = "\n".join(PAGES.values())
 COMMANDS = list(commands.COMMANDS)
 
@@ -124,21 +129,22 @@ def test_files_named_exist() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    pages = [ROOT / folder / "README.md" for folder in PAGES]
-    for folder in ("formulations", "results", "tests"):
-        pages += (ROOT / folder).glob("**/*.md")
-    for page in pages:
+    for page in PAGE_FILES:
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         for target in re.findall(r"\]\((?!https?://)([^)#\s]+)", text):
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
 def test_links_into_pages_lead_to_headings() -> None:
-    links = re.findall(r"\]\(([\w/.]+)#([\w-]+)\)", README)
-    assert links
-    for page, heading in links:
-        titles = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
-        assert heading in {re.sub(r"[^\w -]", "", t).replace(" ", "-").lower() for t in titles}
+    seen = 0
+    for page in PAGE_FILES:
+        for target, heading in re.findall(r"\]\(([\w/.]*)#([\w-]+)\)", page.read_text()):
+            text = ((page.parent / target) if target else page).read_text(encoding="utf-8")
+            titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            names = {re.sub(r"[^\w -]", "", t).replace(" ", "-").lower() for t in titles}
+            assert heading in names, f"{page}: {target}#{heading}"
+            seen += 1
+    assert seen > 10
 
 
 def test_the_machine_of_the_first_page_is_one(tmp_path: Path) -> None:
@@ -157,8 +163,8 @@ def test_the_policy_of_the_manual_is_legal() -> None:
 
 
 def test_the_first_page_is_short() -> None:
-    assert len(README.splitlines()) <= 150
-    assert len(README.split()) <= 1500
+    assert len(README.splitlines()) <= 130
+    assert len(README.split()) <= 1000
 
 
 def test_the_python_of_the_first_page_runs(
@@ -170,4 +176,6 @@ def test_the_python_of_the_first_page_runs(
     check_legal(names["smallest_first"])
     printed = capsys.readouterr().out
     assert re.search(r"^smallest_first +\d", printed, re.MULTILINE)
-    assert (tmp_path / "best.html").stat().st_size > 100_000
+    makespan_s, gap = map(float, printed.splitlines()[-1].split())
+    assert 0.001167 < makespan_s < 0.0012
+    assert 0 < gap < 0.03

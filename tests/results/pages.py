@@ -19,6 +19,12 @@ def tables(folder: str) -> str:
     return BEGIN + text.partition(BEGIN)[2].partition(END)[0] + END
 
 
+def csv_tables(folder: str) -> dict[str, str]:
+    """Texts of the tables that are files of their own, by name."""
+    files = (RESULTS / folder / "tables").glob("*.csv")
+    return {path.name: path.read_text(encoding="utf-8") for path in files}
+
+
 def prose(folder: str) -> str:
     """What is written by hand below the tables, without code and addresses of links."""
     text = (RESULTS / folder / "README.md").read_text(encoding="utf-8").partition(END)[2]

@@ -37,6 +37,7 @@ def test_tables_are_made_of_the_runs(name: str) -> None:
     found, head = recorded(name)
     figures = found.figures({row["name"]: row["runs"] for row in head["rows"]})
     assert found.page(head, figures) == tables(name)
+    assert found.whole_table(figures) == (RESULTS / name / "table.csv").read_text(encoding="utf-8")
     assert [each.name for each in found.lines] == [row["name"] for row in head["rows"]]
     for line, row in zip(found.lines, head["rows"], strict=True):
         own = figures[line.name]
@@ -55,6 +56,8 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
     for line in found.lines:
         assert len(line.cells) == len(found.table["heads"])
         assert {*line.targets} <= {*found.table["columns"]}
+    assert {*found.table["shown"]} <= {*found.table["columns"]}
+    assert len(found.table["shown"]) <= 5
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,10 @@ def test_folds_and_sums() -> None:
     )
 
 
-TABLE = 'heads = ["what"]\ncolumns = { s = "wall s", twice = "twice s" }\n'
+TABLE = """heads = ["what"]
+shown = ["s"]
+columns = { s = "wall s", twice = "twice s" }
+"""
 LINES = [
     BenchLine(("first",), {"": lambda: {"s": 1.0}}, {"s": "≤ 1"}),
     BenchLine(("second",), {"a": dict, "b": dict}),
@@ -173,12 +179,17 @@ def test_a_killed_bench_goes_on_and_failures_say_why(small: Bench, tmp_path: Pat
         ("second", "b", "0"),
     ]
     text = (tmp_path / "README.md").read_text()
-    assert "| first | 1.00 (≤ 1) | 2.00 | pass |" in text
-    assert "| second | - | - | **failed** |\n| all | 1.00 | 2.00 | done |" in text
+    assert "| first | 1.00 (≤ 1) | pass |" in text
+    assert "| second | - | **failed** |\n| all | 1.00 | done |" in text
     assert "* second: it broke\n\n1 of 1 lines reach their targets." in text
+    whole = "what,wall s,twice s,targets\nfirst,1.00 (≤ 1),2.00,pass\nsecond,-,-,failed\n"
+    assert (tmp_path / "table.csv").read_text() == f"{whole}all,1.00,2.00,done\n"
     head = json.loads((tmp_path / "rows.json").read_text())
     assert head["rows"][1]["figures"] == {"a.s": 2.0, "b.error": "it broke", "error": "it broke"}
-    assert {path.name for path in tmp_path.iterdir()} == {"README.md", "rows.json", "table.toml"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("README.md", "rows.json"),
+        *("table.csv", "table.toml"),
+    }
 
 
 def test_some_lines_are_printed(small: Bench, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +223,8 @@ def test_long_lines_are_measured_once_where_asked_for(
     assert RUNS == [("huge", "", "0")]
     text = capsys.readouterr().out
     assert "**miss**" not in text
-    assert "1 of 1 lines reach their targets.\n\n1 shown.\n\n" in text
+    assert "1 of 1 lines reach their targets." in text
+    assert "[table.csv](table.csv).\n\n1 shown.\n\n" in text
 
 
 def test_a_process_of_its_own_says_why_it_fails() -> None:

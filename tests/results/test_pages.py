@@ -8,7 +8,17 @@ from importlib import import_module
 import pytest
 
 from results.shared.common import read
-from tests.results.pages import FOLDERS, RESULTS, claims, figures, numbers, prose, shown, tables
+from tests.results.pages import (
+    FOLDERS,
+    RESULTS,
+    claims,
+    csv_tables,
+    figures,
+    numbers,
+    prose,
+    shown,
+    tables,
+)
 
 STUDIES = [name for name in FOLDERS if (RESULTS / name / "rows.csv").exists()]
 
@@ -16,7 +26,9 @@ STUDIES = [name for name in FOLDERS if (RESULTS / name / "rows.csv").exists()]
 @pytest.mark.parametrize("name", STUDIES)
 def test_tables_are_made_of_the_rows(name: str) -> None:
     study = import_module(f"results.{name}.run").STUDY
-    assert study.page(read(RESULTS / name / "rows.csv")) == tables(name)
+    rows = read(RESULTS / name / "rows.csv")
+    assert study.page(rows) == tables(name)
+    assert study.files(rows) == csv_tables(name)
     page = (RESULTS / name / "README.md").read_text(encoding="utf-8")
     assert page.startswith(f"    python results/{name}/run.py\n")
     drawn = (RESULTS / name / "plot.png").exists()
@@ -41,6 +53,7 @@ def test_prose_quotes_what_follows_from_the_rows(name: str) -> None:
     exec(stated.get("setup", ""), scope)
     text = prose(name)
     known = {*numbers(tables(name)), *stated.get("given", [])}
+    known.update(*(numbers(table.replace(",", " ")) for table in csv_tables(name).values()))
     for words, expression in stated.get("found", []):
         assert words in text, words
         computed = shown(eval(expression, scope), words)

@@ -12,6 +12,10 @@ from formulations.residency.states.work import Work
 from spmopt.core.table import Bools, Ints
 
 
+# Why a dominated state is never better: another has no more dirty bytes of any tensor, and costs no
+# more even with commands that load all pages which only the dominated one has. In the next step it
+# can load the pages that it lacks and needs there, by these commands or by longer ones of that
+# step, whose time rises by no more; a page that it lacks is not dirty, so it is in DRAM.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layer:
     """States after a step, each with the cheapest way into it.

@@ -11,6 +11,21 @@ from formulations.residency.states.moves import Moves
 from formulations.residency.states.prices import NEVER, POINT
 from spmopt.core.table import Bools, Ints
 
+# Why these stores suffice. While the operation computes the channel is idle for W cycles beside all
+# else; a store in them is free, and each cycle beyond costs one. The bandwidth is a / b bytes a
+# cycle, so that b cycles move a bytes and rounding is the same after them as before. A store ends
+# at the begin of a page, or behind it inside a page. In the latter case another store of the tensor
+# follows before the page has to be clean; else the rest was for nothing. Cycles beyond W may go to
+# that one, by b, at no more cost, until fewer than b are beyond it or the begin of the page is
+# passed; bytes of that one may come now as long as cycles are idle. So each tensor is stored up to
+# the begin of a page, with all that moves in the same cycles or fewer than b more; or it fills:
+# fills together end with the idle cycles, or fewer than b after them.
+# Without set-up and with b = 1 one fill a step is enough: with the stores of each step in cycles as
+# given, they may be shared out anew, always to the tensor whose next page has to be clean first.
+# Cycles trade one for one, and a further command costs nothing; so of all tensors in a step only
+# the last one served ends inside a page.
+# Where bytes are rounded up no cycles beyond are needed: of k cycles of a store let c go to a later
+# one; their bytes fit c cycles there, and the rest is rounded up in the others.
 _FINE = 8
 """Most cycles that a whole number of bytes may take for fills to be exact in bytes and cycles."""
 _SHORT = 16

@@ -1,10 +1,12 @@
 """Solve every golden instance by both models: ``python -m tests.formulations.pulp_model.record``.
 
-Writes ``results/pulp_model.md``. Fails where their optima differ by more than 1e-6.
+Writes ``results/pulp_model.md`` and ``.csv``. Fails where their optima differ by more than 1e-6.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import resource
 import sys
 from argparse import ArgumentParser
@@ -43,7 +45,8 @@ _HEADS = (
 
 
 _ABOUT = (
-    "Optima of both programs on the golden instances: of traffic in bytes, of time in cycles, of "
+    "Optima of both programs on the golden problems (pulp_model.csv): of traffic in bytes, of "
+    "time in cycles, of "
     "energy in joules. The first program of time has every step of each gap as a column, and both "
     "spread a tensor's pages over its bytes. Relaxed: the linear relaxations, where the integer "
     "program takes minutes or more. Differences are relative; CPU seconds hold building and "
@@ -62,11 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in chosen:
         if name not in known:
             parser.error(f"no instance {name!r}; use one of {', '.join(known)}")
-    text = page(_stamp(), list(_rows(chosen or known)))
+    rows = list(_rows(chosen or known))
     if chosen:
-        print(text, end="")
+        print(table(rows), end="")
     else:
-        write_text(FILE, text)
+        write_text(FILE, page(_stamp(), rows))
+        write_text(FILE.with_suffix(".csv"), table(rows))
 
 
 def _parser(known: Sequence[str]) -> ArgumentParser:
@@ -86,14 +90,19 @@ def _parser(known: Sequence[str]) -> ArgumentParser:
 
 
 def page(stamp: str, rows: Sequence[Sequence[str]]) -> str:
-    """The command first, then what, what comes out, where, and the table."""
+    """The command first, then the question, the outcome, date and computer."""
     parts = [
         "    python -m tests.formulations.pulp_model.record",
         "# The two models of whole tensors",
     ]
-    table = [_HEADS, (*[":--"] * 3, *["--:"] * (len(_HEADS) - 3)), *rows]
-    parts += [_ABOUT, _outcome(rows), stamp]
-    return "\n\n".join([*parts, "\n".join(f"| {' | '.join(cells)} |" for cells in table)]) + "\n"
+    return "\n\n".join([*parts, _ABOUT, _outcome(rows), stamp]) + "\n"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """All rows, as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([_HEADS, *rows])
+    return text.getvalue()
 
 
 def _outcome(rows: Sequence[Sequence[str]]) -> str:

@@ -1,0 +1,44 @@
+# %% [markdown]
+# # The fusion plan of my compiler
+#
+# A compiler has chosen which layers it fuses, and in how many tiles. How good is that choice?
+
+# %%
+import tempfile
+from pathlib import Path
+
+import spmopt
+
+network = spmopt.load("mobilenetv2", batch=1, dtype="int8")
+machine = spmopt.machine("ethos-u65", spm="384KiB")
+problem = spmopt.lower(network, machine)
+[operation.name for operation in problem.operations[:8]]
+
+# %% [markdown]
+# A plan is a TOML or JSON file: groups in order, without gaps, by names or positions of operations.
+# `stripes` splits feature maps into rows; `micro_batches` splits the batch.
+
+# %%
+operations = [operation.name for operation in problem.operations]
+first_groups = [(0, 6, 4), (6, len(operations), 1)]
+text = "\n".join(
+    f"[[fused_groups]]\nbegin = {begin}\nend = {end}\nstripes = {stripes}\n"
+    for begin, end, stripes in first_groups
+)
+plan = Path(tempfile.mkdtemp()) / "plan.toml"
+plan.write_text(text)
+print(text)
+
+# %% [markdown]
+# `fusion_plan=` schedules the plan and holds it against two bounds.
+# *This fusion*: could the memory management be better? *Fusion space*: could another fusion be better?
+
+# %%
+table = spmopt.compare(
+    problem, ["belady", "residency"], fusion_plan=plan, time_limit=2, tolerance=0.005
+)
+table
+
+# %% [markdown]
+# The same on the command line: `spmopt compare MODEL --machine npu.toml --fusion-plan plan.toml`.
+# `spmopt explain` says for each group why it ends where it does, and estimates other boundaries and tile counts.

@@ -127,7 +127,7 @@ def searched(
     return cycles, max(bounds, default=0), taken["wall_s"]
 
 
-with Path(__file__).with_name("problems.csv").open(encoding="utf-8", newline="") as file:
+with Path(__file__).with_name("instances.csv").open(encoding="utf-8", newline="") as file:
     PROBLEMS = [*csv.DictReader(file)]
 LIMIT_S = 60.0
 TARGETS = {"joint_gap": "≤ 0", "joint_s": "≤ 60"}

@@ -17,7 +17,7 @@ All public names stand here; each is loaded when it is first used.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES: dict[str, str] = {}
 

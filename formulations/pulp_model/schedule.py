@@ -135,7 +135,7 @@ def _find(problem: Problem, request: Request, name: str) -> WholeSolution:
     found = WholeSolution(residency_plan=None, bound=-float("inf"), solver=name)
     try:
         found = apart.call(
-            f"{solve.__module__}:solved",
+            f"{solve.__module__}:{solve.__name__}",
             problem,
             request.objective,
             name,

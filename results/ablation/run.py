@@ -25,12 +25,12 @@ def tables(rows: pd.DataFrame) -> Tables:
     by = [rows.network.map(TITLES), rows.spm_bytes.rename("SPM").map(megabytes)]
     by.append(rows.scheduler.replace(names))
     found = rows.groupby(by, sort=False)[["time_s", "gap", "bound"]].first().unstack()
-    time, gap, bound = (found[name][[*VARIANTS, "fluid"]] for name in ("time_s", "gap", "bound"))
+    time, gap, bound = (found[name][[*VARIANTS, "lp-bound"]] for name in ("time_s", "gap", "bound"))
     complete, parts = time["complete"], [*VARIANTS][1:]
     worth = {
-        "listed, ms": texts(bound["fluid"], milliseconds),
+        "listed, ms": texts(bound["lp-bound"], milliseconds),
         "depth-first, ms": texts(bound["complete"], milliseconds),
-        "bound changes": texts(bound["complete"] / bound["fluid"], change),
+        "bound changes": texts(bound["complete"] / bound["lp-bound"], change),
         "policy changes": texts(complete / time["listed order"], change),
     }
     off = texts(time[parts].div(complete, axis=0), change)

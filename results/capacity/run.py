@@ -13,7 +13,7 @@ from results.shared.thesis import TITLES, thesis_study
 
 DENSE = 20  # points of a curve; fewer are single sizes
 POLICIES = ("tsai", "msa")
-SHOWN = (*POLICIES, "residency", "fluid")
+SHOWN = (*POLICIES, "residency", "lp-bound")
 KINDS = {"time": ("time_s", "ms", 1e-3), "traffic": ("traffic_bytes", "GB", 1e9)}
 
 
@@ -22,7 +22,7 @@ def curve(rows: pd.DataFrame, network: str, scheduler: str, what: str) -> pd.Ser
     own = rows[(rows.network == network) & (rows.scheduler == scheduler)]
     if scheduler not in POLICIES:
         own = own[own.objective == what]
-    column = "bound" if scheduler == "fluid" else KINDS[what][0]
+    column = "bound" if scheduler == "lp-bound" else KINDS[what][0]
     return own.set_index("spm_bytes")[column].sort_index()
 
 
@@ -34,13 +34,13 @@ def tables(rows: pd.DataFrame) -> Tables:
             title: pd.DataFrame({s: curve(rows, name, s, what) for s in SHOWN}).reindex(sizes)
             for name, title in TITLES.items()
         }
-        table = pd.concat(curves, names=["network", "SPM"]).rename(columns={"fluid": "bound"})
+        table = pd.concat(curves, names=["network", "SPM"]).rename(columns={"lp-bound": "bound"})
         shown = texts(table / scale, "{:.4g}").rename(index=megabytes, level="SPM")
         found[f"{what.capitalize()}, {unit}"] = shown
     rises = []
     for name, title in TITLES.items():
-        for scheduler in (*POLICIES, "fluid"):
-            rises.append([title, "bound" if scheduler == "fluid" else scheduler])
+        for scheduler in (*POLICIES, "lp-bound"):
+            rises.append([title, "bound" if scheduler == "lp-bound" else scheduler])
             for what in KINDS:
                 rise = curve(rows, name, scheduler, what).pct_change().dropna()
                 most, where = rise.max(), megabytes(rise.idxmax())
@@ -60,7 +60,7 @@ def draw(rows: pd.DataFrame) -> Figure:
         for scheduler in SHOWN:
             found = curve(rows, name, scheduler, what) / KINDS[what][2]
             places = "every 8 MB" if len(found) > DENSE else "at single sizes"
-            label = f"certified bound, {places}" if scheduler == "fluid" else scheduler
+            label = f"certified bound, {places}" if scheduler == "lp-bound" else scheduler
             shown |= {label: found.set_axis(found.index / MB)} if len(found) else {}
         return shown
 

@@ -80,7 +80,7 @@ def bounds() -> Iterable[Part]:
                 tolerance=5e-3 if slow else 1e-3,
                 time_limit_s=240.0 if slow else 60.0,
             )
-            yield part, case(network, at, TEXT, throughput=rate), ("fluid",), search
+            yield part, case(network, at, TEXT, throughput=rate), ("lp-bound",), search
 
 
 def capacities(network: str) -> list[int]:
@@ -111,7 +111,7 @@ def at_optimum(claim: ThesisClaim, rows: pd.DataFrame) -> str:
     ends = []
     for first, second in (("bound", "value"), ("value", "bound")):
         between = rows.assign(mixed=rows[first].where(slow, rows[second]))
-        ends.append(claim.found(between, "mixed", part, "fluid", READINGS[TEXT].megabyte))
+        ends.append(claim.found(between, "mixed", part, "lp-bound", READINGS[TEXT].megabyte))
     low, high = sorted(ends)
     return claim.cell(low) if high - low < 1 else f"{claim.cell(high)} to {claim.cell(low)}"
 

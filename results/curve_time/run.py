@@ -14,7 +14,7 @@ from spmopt.sweeps.cases import SweepCase
 from spmopt.sweeps.work import SolveOptions
 
 SIZES = tuple(range(24 * MB, 1000 * MB + 1, 2 * MB))
-SCHEDULERS = ("tsai", "fluid")
+SCHEDULERS = ("tsai", "lp-bound")
 COLUMNS = {  # heading and form of what a curve took; the first five add up
     "points": ("capacities", "{:.0f}"),
     "verified": ("schedules, verified", "{:.0f}"),

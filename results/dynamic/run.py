@@ -30,7 +30,7 @@ READINGS = {
     "so far, by pages": "frequency:granularity=page",
 }
 OPTIMUM = {"optimum of the list": "residency"}
-RULES = (BASE, *READINGS.values(), "residency", "fluid")
+RULES = (BASE, *READINGS.values(), "residency", "lp-bound")
 PAPER = {"time": -30, "energy": -25}
 POINT = ["machine", "network", "training", "batch", "spm_bytes"]
 Part = tuple[str, SweepCase, tuple[str, ...], SolveOptions]

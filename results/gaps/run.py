@@ -11,7 +11,7 @@ from results.shared.bench import NETWORKS, TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare
 
-SCHEDULERS = ("stream", "lru", "belady", "whole", "residency")
+SCHEDULERS = ("stream", "lru", "belady", "residency:granularity=tensor", "residency")
 
 
 def gaps(case: Case, limit_s: float) -> Figures:

@@ -54,7 +54,10 @@ def simplifications(network: str, spm: str, training: bool, limit_s: float) -> F
     fixed, fixed_bound, _ = searched(problem, start, limit_s, order=order)
     _, paged_bound, _ = searched(problem, start, limit_s, paged=True)
     request = Request(time_limit_s=limit_s, threads=THREADS, tolerance=1e-6)
-    whole, page = (steps(solve(problem, name, request)) for name in ("whole", "residency"))
+    whole, page = (
+        steps(solve(problem, name, request))
+        for name in ("residency:granularity=tensor", "residency")
+    )
     least, best = max(least, paged_bound), min(joint, fixed)
     # Either scheduler may find the better one of a class that holds both's schedules.
     listed, pages = min(fixed, whole[1]), min(page[0], whole[0])
@@ -90,7 +93,7 @@ def best_policy(problem: Problem) -> tuple[ResidencyPlan, int]:
     listed = [
         name
         for name, result in zip(names, results, strict=True)
-        if find(name).granularity == "whole"
+        if find(name).granularity == "tensor"
         and result.schedule is not None
         and other_order(result.schedule.steps.operation) is None
     ]

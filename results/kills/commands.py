@@ -40,7 +40,7 @@ _SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 def _sweep(folder: Path, way: int) -> Sequence[str]:
     jobs = ("--jobs", str(1 + way // 3))
-    sizes = ("--spm", "256B:1024B:256B", "-s", "belady,page,fluid")
+    sizes = ("--spm", "256B:1024B:256B", "-s", "belady,page,lp-bound")
     return ("sweep", str(PROBLEM), *sizes, *jobs, "-o", "s.csv")
 
 
@@ -70,7 +70,7 @@ def _same_rows(found: Sequence[Any], expected: Sequence[Any]) -> list[str]:
 
 
 def _solve(folder: Path, way: int) -> Sequence[str]:
-    scheduler = ("residency", "joint", "whole")[way % 3]
+    scheduler = ("residency", "joint", "residency:granularity=tensor")[way % 3]
     objective = ("--objective", "replay" if scheduler == "joint" else "time")
     # All end by themselves: what a limit ends depends on the machine's speed.
     problem = TURNS if scheduler == "joint" else PROBLEM

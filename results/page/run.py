@@ -14,7 +14,7 @@ LINES = []
 for case in (Case(network, spm) for network in NETWORKS for spm in SIZES):
     page, fluid = partial(reach, case, "residency", "time", 1e-3, 30.0), partial(priced, case, 30.0)
     LINES.append(BenchLine((case.network, case.spm, "residency"), {"": page}, PAGE))
-    LINES.append(BenchLine((case.network, case.spm, "fluid"), {"": fluid}, FLUID))
+    LINES.append(BenchLine((case.network, case.spm, "lp-bound"), {"": fluid}, FLUID))
 BENCH = Bench(
     file=__file__, lines=LINES, quick=partial(reach, TINY, "residency", "time", 1e-3, 10.0)
 )

@@ -51,7 +51,7 @@ def cases() -> dict[str, Sweep]:
                 machine=machine,
                 capacities=SIZES,
             ),
-            (*RULES, "fluid"),
+            (*RULES, "lp-bound"),
             SolveOptions(objective=kind, tolerance=WIDTH),
         )
         for kind in KINDS
@@ -68,7 +68,7 @@ def gaps(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
     """
     own = rows[rows.part == kind].set_index([*POINT, "scheduler"])
     value, bound, gap = (own[name].unstack() for name in ("value", "bound", "gap"))
-    found = value[[*RULES]].div(bound["fluid"], axis=0) - 1
+    found = value[[*RULES]].div(bound["lp-bound"], axis=0) - 1
     found.insert(RULES.index("tsai") + 1, OWN, gap["tsai"])
     found = found.loc[own.index.droplevel("scheduler").unique()]
     return found.dropna().rename(columns=lambda rule: rule.replace(PAGES, " by pages"))
@@ -104,7 +104,7 @@ def rules(found: pd.DataFrame) -> dict[str, list[str]]:
 
 def levels(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the least capacity at which the bound of traffic is that at the largest, or ``-``."""
-    own = rows[(rows.part == "traffic") & (rows.scheduler == "fluid")]
+    own = rows[(rows.part == "traffic") & (rows.scheduler == "lp-bound")]
     bounds = own.set_index(POINT).bound.unstack()
     least = bounds.le((1 + WIDTH) * bounds[SIZES[-1]], axis=0).idxmax(axis=1)
     return least.map(lambda size: megabytes(size) if size < SIZES[-1] else "-").unstack()

@@ -42,7 +42,9 @@ def measure(network: str, training: bool, spm: str, **given: int) -> Figures:
     problem = lower(workload, machine("rtx2080ti", spm=spm, dma_setup=setup))
     request = Request(objective=REPLAY, time_limit_s=LIMIT_S)
     policies = compare(problem, [*find("residency").starts, "tsai"], request)
-    page, whole = (solve(problem, name, request) for name in ("residency", "whole"))
+    page, whole = (
+        solve(problem, name, request) for name in ("residency", "residency:granularity=tensor")
+    )
     joint, taken = timed(lambda: solve(problem, "joint", request))
     best, policy = _cycles(joint), min(map(_cycles, policies))
     least = float(any_order_bound(problem, REPLAY))

@@ -15,7 +15,9 @@ BENCH = Bench(
         BenchLine(
             (network, spm),
             {
-                label: partial(reach, Case(network, spm), "whole", "traffic", *effort)
+                label: partial(
+                    reach, Case(network, spm), "residency:granularity=tensor", "traffic", *effort
+                )
                 for label, effort in SEARCH.items()
             },
             {"wall_s": "≤ 10", "class_gap": "≤ 0.0001"},
@@ -23,7 +25,7 @@ BENCH = Bench(
         for network in NETWORKS
         for spm in SIZES
     ],
-    quick=partial(reach, TINY, "whole", "traffic", 1e-4, 10.0),
+    quick=partial(reach, TINY, "residency:granularity=tensor", "traffic", 1e-4, 10.0),
 )
 
 if __name__ == "__main__":

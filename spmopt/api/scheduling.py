@@ -43,6 +43,7 @@ def solve(
     fusion: str | None = None,
     fusion_plan: str | Path | Sequence[FusedGroup] | None = None,
     objective: str | Objective = "time",
+    timing: str = "step",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
     threads: int = 2,
@@ -64,6 +65,9 @@ def solve(
     objective
         Objective: time, replay (time without step barriers), traffic or energy; two in order, as
         time,traffic.
+    timing
+        step (sum over steps of the longer of computation and DMA), or async (simulated without
+        barriers between steps).
     time_limit
         Time limit of each scheduler, in seconds.
     tolerance
@@ -103,9 +107,11 @@ def solve(
     """
     from spmopt.api.fusion import solver
     from spmopt.api.in_order import is_ordered, solve_named
+    from spmopt.core.objective import with_timing
     from spmopt.solving import SolveParams
     from spmopt.solving import solve as run
 
+    objective = with_timing(objective, timing)
     chosen = solver(scheduler, fusion, fusion_plan)
     options: dict[str, Any] = {"tolerance": tolerance, "threads": threads, "callbacks": callbacks}
     if is_ordered(objective):
@@ -136,6 +142,7 @@ def compare(
     fusion: str | None = None,
     fusion_plan: str | Path | Sequence[FusedGroup] | None = None,
     objective: str | Objective = "time",
+    timing: str = "step",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
     threads: int = 2,
@@ -154,7 +161,7 @@ def compare(
         Fusion space: none (layer by layer), fuse (one product a group), batch, all.
     fusion_plan
         File with a fusion plan to schedule: TOML, JSON or a result.
-    objective, time_limit, tolerance, threads, params, callbacks
+    objective, timing, time_limit, tolerance, threads, params, callbacks
         As for :func:`solve`.
 
     Returns
@@ -177,9 +184,11 @@ def compare(
     the bound for its residency plan, and to the bound over the fusion space.
     """
     from spmopt.api.fusion import resolve_fusion, with_fusion_scheduler
+    from spmopt.core.objective import with_timing
     from spmopt.schedulers.registry import by_name
     from spmopt.solving import SolveParams, compare_fused
 
+    objective = with_timing(objective, timing)
     request = _request(
         problem,
         objective,

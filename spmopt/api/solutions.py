@@ -119,7 +119,7 @@ class Solution(Shown):
 
         return [result_record(self.problem.machine, self.result)]
 
-    def picture(self, *, timing: str = "steps", source: str = "") -> ScheduleView:
+    def picture(self, *, timing: str = "step", source: str = "") -> ScheduleView:
         """Lay out all that can be seen of the schedule, as arrays; see :func:`plot`.
 
         Raises
@@ -193,13 +193,13 @@ class ComparisonTable(Shown):
         return {each.scheduler: self._solution(each) for each in reversed(fusion)}
 
     def files(self) -> Iterator[tuple[str, Solution]]:
-        """Yield each solution with a name of its own: ``belady``, ``cover-belady``."""
+        """Yield each solution with a name of its own: ``belady``, ``fused-belady``."""
         seen = set[str]()
         for solution in self:
             name = solution.result.scheduler
             taken = name in seen
             seen.add(name)
-            yield f"cover-{name}" if taken else name, solution
+            yield f"fused-{name}" if taken else name, solution
 
     @property
     def best(self) -> Solution:

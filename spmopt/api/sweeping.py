@@ -62,6 +62,7 @@ def sweep(
     banks: Axis | None = None,
     settings: Mapping[str, Axis] | None = None,
     objective: str = "time",
+    timing: str = "step",
     time_limit: float = 10.0,
     tolerance: float = 1e-3,
     jobs: int | None = 1,
@@ -94,6 +95,9 @@ def sweep(
         between the banks of one machine, semicolons between those of several.
     objective
         Objective: time, replay, traffic or energy.
+    timing
+        step (sum over steps of the longer of computation and DMA), or async (simulated without
+        barriers between steps).
     time_limit
         Time limit of each schedule, in seconds.
     tolerance
@@ -118,6 +122,7 @@ def sweep(
         A network, range or scheduler that cannot be used, or a file of another sweep.
     """
     given = dict(locals())
+    from spmopt.core.objective import with_timing
     from spmopt.experiments.executors import processors
     from spmopt.experiments.queue import TaskQueue
     from spmopt.experiments.store import RowTable
@@ -127,6 +132,7 @@ def sweep(
     from spmopt.sweeps.work import SolveOptions
 
     require_limits(time_limit, tolerance, jobs=jobs)
+    objective = str(with_timing(objective, timing))
     path = None if output is None else _csv(output)
     own = {key: given[key] for key in SWEPT if given[key] is not None}
     axes = axes_of({**(settings or {}), **own})
@@ -219,7 +225,7 @@ def _usual(aim: Objective, cases: Sequence[SweepCase]) -> list[str]:
         case.network.is_lowered or not fusion_scheduler.takes_features(case.machine.features)
         for case in cases
     )
-    return ["belady", RESIDENCY, *[FUSION] * fuses, *["fluid"] * (not aim.replayed)]
+    return ["belady", RESIDENCY, *[FUSION] * fuses, *["lp-bound"] * (not aim.replayed)]
 
 
 def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:

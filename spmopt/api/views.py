@@ -30,7 +30,7 @@ PICTURES = {
     "compare": "what each of two schedules keeps that the other does not, and where time is "
     "gained (default for two)",
 }
-TIMINGS = ("steps", "replay")
+TIMINGS = ("step", "async")
 
 Subject: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch
 """What can be drawn."""
@@ -43,7 +43,7 @@ def plot(
     subject: Subject,
     *,
     picture: str | None = None,
-    timing: str = "steps",
+    timing: str = "step",
     x: str | None = None,
     y: str | None = None,
     callbacks: Callbacks = QUIET,
@@ -58,7 +58,7 @@ def plot(
         Picture of schedules: map, occupancy, lanes, dual value, all, roofline or compare; default:
         all, for two schedules compare.
     timing
-        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
+        Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     x
         Horizontal axis of a sweep or search, e.g. scratchpad or time.
     y
@@ -100,7 +100,7 @@ def plot(
 
 
 @check
-def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
+def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QUIET) -> Document:
     """Make a page (HTML) of a schedule, of two of one problem, of a sweep, search or story.
 
     Parameters
@@ -108,7 +108,7 @@ def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = Q
     subject
         Solution, two solutions of one problem, sweep, search, or what :func:`ablation` returns.
     timing
-        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
+        Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     callbacks
         Receive progress.
 
@@ -157,7 +157,7 @@ def require_page(path: Path) -> None:
 def trace(
     solution: Solution | Sequence[Solution],
     *,
-    timing: str = "steps",
+    timing: str = "step",
     callbacks: Callbacks = QUIET,
 ) -> Document:
     """Make a trace of a schedule, or of two beside each other, for https://ui.perfetto.dev.
@@ -167,7 +167,7 @@ def trace(
     solution
         What :func:`solve` and :func:`read` return, or two of these.
     timing
-        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
+        Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     callbacks
         Receive progress.
 
@@ -246,13 +246,13 @@ def export(
     if format not in ("mps", "lp"):
         raise InputError(f"format {format}: no such format; give mps or lp")
     aim = objective_named(objective, problem.machine)
-    find("whole").require(aim)
+    find("residency:granularity=tensor").require(aim)
     if aim.replayed:
         raise InputError(
             f"export: no objective {option_name(aim.name)}, for the program has barriers between "
             "steps; use time"
         )
-    find("whole").require_features(problem.machine.features)
+    find("residency:granularity=tensor").require_features(problem.machine.features)
     if problem.bypassing:
         raise InputError(
             "export: tensors bypass the scratchpad, which the program does not say; lower the "

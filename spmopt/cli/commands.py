@@ -6,6 +6,7 @@ from spmopt.cli.options import INPUTS, MANY, PARTS, SCHEDULES
 
 COMMANDS = {
     "solve": ("schedule", SCHEDULES, "Schedule a network, verify the schedule, certify its bound."),
+    "bound": ("schedule", SCHEDULES, "Certify a lower bound, without a schedule."),
     "compare": ("schedule", SCHEDULES, "Compare schedulers with the best certified bound."),
     "verify": ("schedule", SCHEDULES, "Recompute every claim of a result file, without a solver."),
     "analyze": ("schedule", SCHEDULES, "Show where a schedule's time, traffic and reuse go."),

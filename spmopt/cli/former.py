@@ -11,21 +11,29 @@ OPTIONS: Mapping[str, str] = {
     "--lowering": "--mapper",
     "--pieces": "--fusion",
 }
-VALUES: Mapping[str, Mapping[str, str]] = {"--fusion": {"fuse": "single-product"}}
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "--fusion": {"fuse": "single-product"},
+    "--timing": {"replay": "async", "steps": "step"},
+}
 """New name of each command, of each option, and of each value of an option."""
+_OBJECTIVES_STAY = frozenset({"export", "tiles", "tune"})
+"""Commands without a timing."""
 _SCHEDULERS = frozenset({"--replacement", "--scheduler", "--schedulers", "-s"})
 """Options with names of schedulers; :mod:`spmopt.io.renames` has the new ones."""
 
 
 def replace_former(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return a command line with the names of today, and a note for each replaced name."""
-    replaced, notes = list[str](), dict[str, None]()
+    replaced, notes, given = list[str](), dict[str, None](), list(words)
 
     def put(old: str, new: str) -> str:
         if old != new:
             notes[f"note: {old} is now {new}"] = None
         return new
 
+    words = _timed(words)
+    if list(words) != given:
+        put("--objective replay", "--timing async")
     option = ""
     for at, word in enumerate(words):
         if word == "--":
@@ -46,21 +54,41 @@ def replace_former(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return replaced, list(notes)
 
 
-def replace_former_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return options of a project file with the names of today, and a note for each."""
+def replace_former_settings(
+    settings: Mapping[str, Any], command: str = ""
+) -> tuple[dict[str, Any], list[str]]:
+    """Return options of a project file with the names of today, and a note for each.
+
+    ``command`` is the one that the options are of; empty for those of all commands.
+    """
     replaced, notes = dict[str, Any](), list[str]()
     for name, value in settings.items():
         is_table = isinstance(value, dict)
         option = f"--{name}"
         new = COMMANDS.get(name, name) if is_table else OPTIONS.get(option, option)[2:]
+        if (name, value) == ("objective", "replay") and command not in _OBJECTIVES_STAY:
+            new, value = "timing", "async"
         if new != name:
             notes.append(f"note: {name} is now {new}")
         if is_table:
-            replaced[new], inner = replace_former_settings(value)
+            replaced[new], inner = replace_former_settings(value, new)
             notes += inner
         else:
             replaced[new] = _value(f"--{new}", value) if isinstance(value, str) else value
     return replaced, notes
+
+
+def _timed(words: Sequence[str]) -> list[str]:
+    """Return the words with a timing in place of the objective of schedules without barriers."""
+    timed = list(words)
+    if not timed or timed[0] in _OBJECTIVES_STAY:
+        return timed
+    for at, word in enumerate(timed):
+        if word == "--objective=replay":
+            timed[at] = "--timing=async"
+        elif timed[at : at + 2] == ["--objective", "replay"]:
+            timed[at : at + 2] = ["--timing", "async"]
+    return timed
 
 
 def _value(option: str, value: str) -> str:

@@ -233,10 +233,23 @@ class Limits:
 
 
 @option_record(scheduling.solve, _SEARCH)
-class SearchOptions(Limits):
+class AimOptions(Limits):
     """Options of ``scheduling.solve``."""
 
     objective: str = "time"
+    timing: str = "step"
+
+    def aim(self) -> str:
+        """Return the name of the objective for the timing."""
+        from spmopt.core.objective import with_timing
+
+        return str(with_timing(self.objective, self.timing))
+
+
+@option_record(scheduling.solve, _SEARCH)
+class SearchOptions(AimOptions):
+    """Options of ``scheduling.solve``."""
+
     fusion: str | None = None
     fusion_plan: Annotated[str | None, Parameter(metavar="FILE")] = None
 

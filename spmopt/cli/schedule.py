@@ -18,6 +18,7 @@ from spmopt.api.fusion import RESIDENCY, default_fusion
 from spmopt.api.in_order import first_of
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
+    AimOptions,
     ListedProblemOptions,
     Names,
     Network,
@@ -72,7 +73,7 @@ class OneSchedule:
         """Schedule a problem; where nothing else is asked for, with fusion."""
         search = self.search
         if self.scheduler is None and search.fusion is None and search.fusion_plan is None:
-            search = replace(search, fusion=_default_fusion(problem, search.objective))
+            search = replace(search, fusion=_default_fusion(problem, search.aim()))
         return scheduling.solve(problem, self.scheduler, **vars(search), callbacks=callbacks)
 
     def given(self) -> list[str]:
@@ -104,7 +105,7 @@ def solve(
         require_output(output)
     if backend is not None:
         options = replace(options, scheduler=f"{options.scheduler or RESIDENCY}@{backend}")
-    objective = options.search.objective
+    objective = options.search.aim()
     with schedule_all(options.problem_options, network, options.solve, objective) as (
         solution,
         stopped,
@@ -115,6 +116,23 @@ def solve(
             if output is not None:
                 solution.save(output)
         return exit_code([solution.result], stopped())
+
+
+def bound(
+    network: Network,
+    /,
+    *,
+    problem_options: ProblemOptions = ProblemOptions(),
+    search: AimOptions = AimOptions(),
+    output: Output | None = None,
+    printing: Printing = Printing(),
+) -> int:
+    """Certify a lower bound, without a schedule."""
+    from spmopt.schedulers.registry import BOUNDER
+
+    aims = SearchOptions(**vars(search))
+    options = OneSchedule(problem_options=problem_options, search=aims, scheduler=BOUNDER)
+    return solve(network, options=options, output=output, printing=printing)
 
 
 def compare(
@@ -145,16 +163,16 @@ def compare(
     def run(problem: Problem, callbacks: Callbacks) -> ComparisonTable:
         names, options = asked, search
         if names is None:
-            names, note = scheduling.usual_schedulers(problem, search.objective)
+            names, note = scheduling.usual_schedulers(problem, search.aim())
             print_message(note) if note else None
             if search.fusion is None:
-                options = replace(search, fusion=_default_fusion(problem, search.objective))
+                options = replace(search, fusion=_default_fusion(problem, search.aim()))
         if output is not None:
             for name in names:
                 require_output(output / f"{name}.json")
         return scheduling.compare(problem, names, **vars(options), callbacks=callbacks)
 
-    with schedule_all(problem_options, network, run, search.objective) as (found, stopped):
+    with schedule_all(problem_options, network, run, search.aim()) as (found, stopped):
         try:
             emit(replace(found, wide=wide), printing.json)
         finally:
@@ -356,7 +374,7 @@ def legal(options: OneSchedule, network: str) -> Iterator[tuple[Solution, Callab
     scheduler = options.scheduler
     if scheduler is not None and find(scheduler).kind is Kind.RELAXATION:
         raise InputError(f"scheduler {scheduler}: gives a bound, no schedule; name another")
-    objective = options.search.objective
+    objective = options.search.aim()
     with schedule_all(options.problem_options, network, options.solve, objective) as (
         solution,
         stopped,

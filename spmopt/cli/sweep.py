@@ -32,6 +32,7 @@ class SweepOptions:
     batch: str | None = None
     machine: Names | None = None
     objective: str = "time"
+    timing: str = "step"
     time_limit: float = 10.0
     tolerance: float = 1e-3
     jobs: Jobs = None

@@ -31,7 +31,7 @@ _Schedule = Annotated[
 _Other = Annotated[
     Path | None, Parameter(help="Another result of the same problem, to compare with.")
 ]
-_STEPS = "steps"
+_STEPS = "step"
 
 
 @option_record()
@@ -47,7 +47,7 @@ class _Subject:
     top
         Number of the best trials by the first objective to show instead of the front.
     timing
-        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
+        Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     """
 
     storage: str | None = None
@@ -121,7 +121,7 @@ def trace(
     Parameters
     ----------
     timing
-        Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
+        Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching

@@ -269,6 +269,28 @@ def register_objective(
     OBJECTIVES.register(name, objective)
 
 
+TIMINGS = ("step", "async")
+"""How time counts: the sum over steps, or a simulation without barriers between them."""
+
+
+def with_timing(objective: str | Objective, timing: str) -> str | Objective:
+    """Return the objective ``time`` for a timing; ``step`` leaves any objective as it is.
+
+    Raises
+    ------
+    InputError
+        No such timing, or another objective than time for ``async``.
+    """
+    if timing not in TIMINGS:
+        raise unknown("timing", timing, TIMINGS)
+    if timing == "step":
+        return objective
+    name = objective if isinstance(objective, str) else objective.name
+    if option_name(name) not in ("time", REPLAY.name):
+        raise InputError(f"timing async: minimizes time, not {name}; leave the objective out")
+    return REPLAY.name
+
+
 def option_name(name: str) -> str:
     """Name of an objective as the options have it."""
     return _ALIASES.get(name, name)

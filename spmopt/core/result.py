@@ -36,7 +36,7 @@ EVERY_SCHEDULE = "all schedules in the listed order"
 """Every schedule that the rules allow: of a bound that no duals prove, as one by enumeration."""
 LEFT_OUT = (
     "{what}, which its program leaves out, cost {percent}; other transfers may lose less, as those "
-    "of whole@pulp:highs"
+    "of residency:granularity=tensor@pulp:highs"
 )
 """Note of an optimizer on a schedule of its own."""
 

@@ -26,7 +26,7 @@ def with_name(mapper: str | None = None, *, fold: bool = True) -> str:
     """
     if mapper not in (None, *LOWERINGS, UNFOLDED):
         known = f"{', '.join(LOWERINGS[:-1])} or {LOWERINGS[-1]}"
-        raise InputError(f"lowering {mapper!r} is unknown; use {known}")
+        raise InputError(f"mapper {mapper!r} is unknown; use {known}")
     found = mapper or LOWERINGS[0]
     return found if fold or found != LOWERINGS[0] else UNFOLDED
 

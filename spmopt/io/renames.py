@@ -30,7 +30,12 @@ FIELDS: Mapping[str, str] = {
 ``pieces`` has two: an object is ``fusion``, a number ``micro_batches``."""
 FORMATS: Mapping[str, str] = {"spmopt-instance": "spmopt-problem"}
 """New name of each format."""
-SCHEDULERS: Mapping[str, str] = {"page": "residency", "pieces": "fusion"}
+SCHEDULERS: Mapping[str, str] = {
+    "fluid": "lp-bound",
+    "page": "residency",
+    "pieces": "fusion",
+    "whole": "residency:granularity=tensor",
+}
 """New name of each scheduler."""
 FUSION_SPACES: Mapping[str, str] = {"fuse": "single-product"}
 """New name of each fusion space."""
@@ -68,6 +73,7 @@ def rename_scheduler(name: str) -> str:
         for old, new in FUSION_SPACES.items():
             options = options.replace(f"family={old}", f"space={new}")
         options = options.replace("family=", "space=")
+    options = options.replace("granularity=whole", "granularity=tensor")
     return SCHEDULERS.get(scheduler, scheduler) + colon + options + at + backend
 
 

@@ -21,10 +21,10 @@ from spmopt.policies.outcome import rank_outcomes
 from spmopt.policies.residency.ranked import Ranking, next_use
 
 
-def belady(problem: Problem, request: Request, *, granularity: str = "whole") -> Outcome:
+def belady(problem: Problem, request: Request, *, granularity: str = "tensor") -> Outcome:
     """Bring in an operand only at the cost of tensors that are used later than it.
 
-    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``whole``,
+    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``tensor``,
     or ``page``: heads of tensors, a victim trimmed from its tail by exactly the pages needed.
 
     Raises

@@ -43,10 +43,10 @@ from spmopt.policies.outcome import rank_outcomes
 from spmopt.policies.residency.byte_aware import keep_by_bytes
 
 
-def belady_size(problem: Problem, request: Request, *, granularity: str = "whole") -> Outcome:
+def belady_size(problem: Problem, request: Request, *, granularity: str = "tensor") -> Outcome:
     """Bring in an operand only at the cost of tensors that lose fewer bytes per step.
 
-    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``whole``,
+    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``tensor``,
     or ``page`` to keep heads of tensors.
 
     Raises

@@ -44,11 +44,11 @@ HALF_LIFE = 8
 
 
 def frequency(
-    problem: Problem, request: Request, *, granularity: str = "whole", counts: str = "past"
+    problem: Problem, request: Request, *, granularity: str = "tensor", counts: str = "past"
 ) -> Outcome:
     """Bring in every operand that fits; evict the tensor with the fewest accesses.
 
-    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``whole``,
+    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``tensor``,
     or ``page`` to keep heads of tensors; ``counts`` is ``past``, ``recent`` or ``run``.
 
     Raises

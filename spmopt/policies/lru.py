@@ -20,10 +20,10 @@ from spmopt.policies.outcome import rank_outcomes
 from spmopt.policies.residency.ranked import Ranking
 
 
-def lru(problem: Problem, request: Request, *, granularity: str = "whole") -> Outcome:
+def lru(problem: Problem, request: Request, *, granularity: str = "tensor") -> Outcome:
     """Bring in every operand that fits; evict the tensor whose last use is longest ago.
 
-    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``whole``,
+    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``tensor``,
     or ``page`` to keep heads of tensors.
 
     Raises

@@ -27,14 +27,14 @@ def policy_outcome(
     request: Request,
     rule: Rule,
     shares: tuple[int, ...] = RESERVED_SHARES,
-    granularity: str = "whole",
+    granularity: str = "tensor",
 ) -> Outcome:
     """Outcome of ``rule`` in the problem's own order, with transfers hidden.
 
     A rule that fills the scratchpad leaves no room to prefetch into. So, where time has a
     weight in the objective, the rule also runs with each of ``shares`` left free, and the best
     plan by the objective, then by traffic, wins. Otherwise the rule runs once, unhindered.
-    ``granularity`` is ``whole``, or ``page`` where the rule keeps tensors in part.
+    ``granularity`` is ``tensor``, or ``page`` where the rule keeps tensors in part.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def heading(problem: Problem, result: Result) -> str:
     size = f"{listed:,} operations{inner}, {si(tensor_bytes(problem), 'B')} of tensors"
     return (
         f"{problem.name} ({size}) on {describe(problem.machine)}; "
-        f"lowering {problem.mapper}; objective {speak(result.objective)}"
+        f"mapper {problem.mapper}; objective {speak(result.objective)}"
     )
 
 

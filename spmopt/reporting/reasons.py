@@ -97,7 +97,7 @@ def _waits(first: ScheduleView, second: ScheduleView) -> str:
     parts = _parts([f"for {_AWAITED[cause]}" for cause in Cause], stalls[0] - stalls[1], "s")
     free = obstacles(first.analysis.steps).by_obstacle[Obstacle.AVOIDABLE].sum() / clock
     avoidable = ""
-    if first.times.timing == "steps" and free > _FEW * one:
+    if first.times.timing == "step" and free > _FEW * one:
         avoidable = f"; {share(free / one)} of A's waiting is avoidable with all else as it is"
     return f"The engine waits {si(one, 's')} in A and {si(other, 's')} in B: {parts}{avoidable}."
 

@@ -88,7 +88,7 @@ class SchedulerEntry:
     target: str | Callable[..., object]
     summary: str = ""
     source: str = ""
-    granularity: str = "whole"
+    granularity: str = "tensor"
     replayed: bool = False
     weights: frozenset[str] | None = None
     knows: frozenset[str] = frozenset()
@@ -100,6 +100,7 @@ class SchedulerEntry:
     alone: str = ""
     compared: bool = True
     fusion_plans: bool = False
+    variants: bool = False
 
     def load(self) -> Scheduler:
         """Import the callable; it is called with the options chosen."""
@@ -130,6 +131,8 @@ class SchedulerEntry:
                 )
         chosen = {option: choices[option] for option in self.options if option in choices}
         name = ":".join((self.name, *(f"{key}={value}" for key, value in chosen.items())))
+        if self.variants:
+            return SCHEDULERS.find(name) or self
         granularity = chosen.get("granularity", self.granularity)
         return replace(self, name=name, chosen=chosen, granularity=granularity)
 
@@ -175,7 +178,8 @@ class SchedulerEntry:
     @property
     def is_own(self) -> bool:
         """Whether it is one of the program itself, and not of a package or a user."""
-        known = SCHEDULERS.own.get(self.name.partition("@")[0].partition(":")[0])
+        name = self.name.partition("@")[0]
+        known = SCHEDULERS.own.get(name) or SCHEDULERS.own.get(name.partition(":")[0])
         return known is not None and known.source == self.source
 
     def require_features(self, features: frozenset[str]) -> None:
@@ -265,13 +269,24 @@ COMPARED = tuple(
     name
     for entry in SCHEDULERS.values()
     if entry.compared
-    for name in ((BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
+    for name in (
+        (BEST_RULE, entry.name) if entry.name == "residency:granularity=tensor" else (entry.name,)
+    )
 )
 """Those of a comparison without banks: all that know time, with pages anywhere and not for tiles,
 and the best policy."""
-COMPARED_BANKS = ("stream", "lru", "belady", "belady-size", "static", BEST_RULE, "banks", "fluid")
+COMPARED_BANKS = (
+    "stream",
+    "lru",
+    "belady",
+    "belady-size",
+    "static",
+    BEST_RULE,
+    "banks",
+    "lp-bound",
+)
 """Those of a comparison with banks."""
-BOUNDER = "fluid"
+BOUNDER = "lp-bound"
 """Proves the bound when no other scheduler of a run does."""
 
 
@@ -330,7 +345,8 @@ def kind_of(name: str) -> Kind:
 
 
 def find(scheduler: str | SchedulerEntry | Policy) -> SchedulerEntry:
-    """Return a scheduler by name, as ``tsai:prefetch=next`` or ``whole@pulp:cbc``, or as it is.
+    """Return a scheduler by name, as ``tsai:prefetch=next`` or
+    ``residency:granularity=tensor@pulp:cbc``, or as it is.
 
     Raises
     ------

@@ -150,7 +150,7 @@ def run(case: Case, entry: SchedulerEntry) -> Run:
     if entry.fusion_plans:
         return choose_fusion(case, entry)
     found = optimize(case, entry)
-    if entry.name in (RESIDENCY, "whole"):
+    if entry.name in (RESIDENCY, "residency:granularity=tensor"):
         found = with_merged_commands(case.calls, found, found.solve_s)
     if entry.name == RESIDENCY:
         case.listed = found

@@ -83,7 +83,7 @@ def with_merged_commands(calls: CheckedCalls, run: Run, spent_s: float) -> Run:
     left_s = max(0.0, request.time_limit_s - spent_s)
     own = replace(request, time_limit_s=left_s, started=wall, on_incumbent=calls.tell)
     problem = calls.problem if run.fusion is None else run.fusion.problem
-    whole = run.entry.granularity == "whole" and run.fusion is None
+    whole = run.entry.granularity == "tensor" and run.fusion is None
     better = improve_in_windows(problem, legal, own.phase(request.time_limit_s), whole=whole)
     wall, cpu = monotonic() - wall, cpu_s() - cpu
     run = replace(run, solve_s=run.solve_s + wall, cpu_s=run.cpu_s + cpu)
@@ -120,7 +120,7 @@ def _is_best(calls: CheckedCalls, run: Run) -> bool:
     proved = None if duals is None else calls.evaluate(duals)
     least = Fraction(0) if proved is None else proved.value
     # Windows of whole tensors find nothing that a bound for these does not hold for.
-    own = run.entry.granularity == "whole"
+    own = run.entry.granularity == "tensor"
     if known is not None and (own or known.holds_for == EVERY_SCHEDULE):
         least = max(least, Fraction(known.value))
     return run.legal.value <= least * (1 + Fraction(calls.request.tolerance))

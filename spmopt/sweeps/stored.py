@@ -15,7 +15,7 @@ from spmopt.core.validation import guard
 from spmopt.experiments.rows import Columns, Row, Value
 from spmopt.experiments.store import read_table
 from spmopt.io.files import OLD_LOWERINGS
-from spmopt.io.renames import FIELDS
+from spmopt.io.renames import FIELDS, rename_scheduler
 from spmopt.sweeps.rows import SweepColumns
 
 
@@ -59,6 +59,7 @@ def read_stored_sweep(path: Path) -> StoredSweep:
     rows = tuple(_row(path, columns, line, at) for at, line in enumerate(lines, start=3))
     if about.get("version") == 1:
         rows = tuple({**row, "mapper": _new_name(row["mapper"])} for row in rows)
+    rows = tuple({**row, "scheduler": rename_scheduler(str(row["scheduler"]))} for row in rows)
     if not rows:
         raise InputError(f"{path}: has no rows yet; run its command first")
     return StoredSweep(about=about, names=tuple(names), extra=extra, rows=rows)

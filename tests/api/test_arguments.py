@@ -95,7 +95,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("plot", {"subject": []}, "subject: has 0 solutions; give one, or two"),
     ("plot", {"picture": 1}, "picture 1: must be str"),
     ("plot", {"picture": "foo"}, "no picture called 'foo'; choose one of all, compare"),
-    ("plot", {"timing": "foo"}, "no choice for timing called 'foo'; choose one of replay"),
+    ("plot", {"timing": "foo"}, "no choice for timing called 'foo'; choose one of step"),
     (
         "report",
         {"subject": None},

@@ -20,7 +20,7 @@ SPM = "640B:1920B:640B"
 
 @pytest.fixture(scope="module")
 def swept() -> spmopt.SweepTable:
-    return spmopt.sweep(MLP, ["lru", "fluid"], spm=SPM)
+    return spmopt.sweep(MLP, ["lru", "lp-bound"], spm=SPM)
 
 
 def test_rows_are_those_of_the_command_line(
@@ -57,7 +57,7 @@ def test_its_figures_have_units_and_few_digits(swept: spmopt.SweepTable) -> None
     for cells, row in zip(body, swept.rows(), strict=True):
         shown = dict(zip(head, cells, strict=True))
         time, bound = row["time_s"], row["bound"]
-        if row["scheduler"] == "fluid":
+        if row["scheduler"] == "lp-bound":
             assert isinstance(bound, float)
             assert shown["time"] == f"≥ {si(bound, 's', fill=True)}"
             assert (shown["traffic"], shown["gap to bound"], shown["status"]) == ("-", "-", "bound")
@@ -69,7 +69,7 @@ def test_its_figures_have_units_and_few_digits(swept: spmopt.SweepTable) -> None
 
 
 def test_the_bound_is_in_the_column_of_what_was_minimized() -> None:
-    found = spmopt.sweep(MLP, ["lru", "fluid"], objective="traffic", spm="640B")
+    found = spmopt.sweep(MLP, ["lru", "lp-bound"], objective="traffic", spm="640B")
     ((head, known, bound),) = Page(found._repr_html_()).tables
     assert known[head.index("traffic")].endswith("B")
     assert bound[head.index("traffic")].startswith("≥ ")
@@ -77,9 +77,12 @@ def test_the_bound_is_in_the_column_of_what_was_minimized() -> None:
 
 
 def test_rows_without_a_schedule(tmp_path: Path) -> None:
-    found = spmopt.sweep(str(Path(MLP).with_name("infeasible.json")), ["lru", "fluid"])
+    found = spmopt.sweep(str(Path(MLP).with_name("infeasible.json")), ["lru", "lp-bound"])
     lines = str(found).splitlines()
-    assert [line.split() for line in lines[4:]] == [["lru", "infeasible"], ["fluid", "infeasible"]]
+    assert [line.split() for line in lines[4:]] == [
+        ["lru", "infeasible"],
+        ["lp-bound", "infeasible"],
+    ]
     assert str(replace(found, table=[])) == "0 rows"
     assert str(replace(found, left="1 of 2 rows")).endswith("interrupted: 1 of 2 rows")
 

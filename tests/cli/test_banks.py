@@ -38,7 +38,7 @@ def test_a_comparison_is_of_those_who_know_banks(run: Run) -> None:
         each["value"] for each in results.values() if each["value"] is not None
     )
     assert len(results["banks"]["bank_read_bytes"]) == 2
-    assert results["fluid"]["bound"] is not None
+    assert results["lp-bound"]["bound"] is not None
 
 
 def test_a_machine_file_may_name_them(run: Run, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_machine_file_may_name_them(run: Run, tmp_path: Path) -> None:
     )
     line = f"compare bert-tiny --batch 1 --machine {file} --json"
     results = run(line).record["results"]
-    assert [each["scheduler"] for each in results][-2:] == ["banks", "fluid"]
+    assert [each["scheduler"] for each in results][-2:] == ["banks", "lp-bound"]
     refused = run(f"{line} --spm 2MB")
     assert (refused.code, "give --bank instead" in refused.err) == (2, True)
 

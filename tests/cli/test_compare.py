@@ -7,11 +7,11 @@ from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
 MLP = "instances/mlp.json"
-UNABLE = ("fluid",)
+UNABLE = ("lp-bound",)
 
 
 def test_the_replay_is_compared_with_its_bound(run: Run) -> None:
-    ran = run(f"compare {MLP} --objective replay --json")
+    ran = run(f"compare {MLP} --timing async --json")
     assert (ran.code, ran.err) == (0, "")
     results = ran.record["results"]
     assert [result["scheduler"] for result in results] == [*COMPARED]
@@ -27,7 +27,7 @@ def test_who_does_not_know_an_objective_is_refused(run: Run) -> None:
 
 
 def test_an_optimizer_of_steps_is_valued_by_the_replay(run: Run) -> None:
-    ran = run(f"solve {MLP} --scheduler residency --objective replay --json")
+    ran = run(f"solve {MLP} --scheduler residency --timing async --json")
     (result,) = ran.record["results"] if "results" in ran.record else (ran.record["result"],)
     assert ran.code == 0
     assert 0 < result["bound"] <= result["value"]

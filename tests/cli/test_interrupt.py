@@ -91,15 +91,18 @@ def press(problem: Problem, request: Request) -> Outcome:
 
 def test_compare_says_what_was_not_run(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     install(monkeypatch, whole=press, fluid=bounds_only)
-    line = f"compare {SMALL} --schedulers belady,whole,residency,fluid"
+    line = f"compare {SMALL} --schedulers belady,residency:granularity=tensor,residency,lp-bound"
     ran = run(line)
     assert ran.code == 130
     rows = {words[0]: words[1:] for words in map(str.split, ran.out.splitlines()[4:8])}
-    assert rows["belady"][-1] == rows["whole"][-1] == "feasible"
-    assert rows["residency"] == rows["fluid"] == [*"---", "not", "run"]
+    assert rows["belady"][-1] == rows["residency:granularity=tensor"][-1] == "feasible"
+    assert rows["residency"] == rows["lp-bound"] == [*"---", "not", "run"]
     record = run(f"{line} --json").record
-    assert [result["scheduler"] for result in record["results"]] == ["belady", "whole"]
-    assert record["not_run"] == ["residency", "fluid"]
+    assert [result["scheduler"] for result in record["results"]] == [
+        "belady",
+        "residency:granularity=tensor",
+    ]
+    assert record["not_run"] == ["residency", "lp-bound"]
 
 
 @pytest.mark.parametrize("ending", ["SIGTERM", "SIGHUP"])

@@ -57,25 +57,27 @@ def test_the_bound_is_one_for_all_in_the_listed_order() -> None:
     board = live()
     board.add(Incumbent(scheduler="lru", value=120, verified=True))
     board.add(Incumbent(scheduler="tsai", value=90, verified=True, other_order=True))
-    board.add(Incumbent(scheduler="fluid", bound=100, certified=True))
+    board.add(Incumbent(scheduler="lp-bound", bound=100, certified=True))
     bounds = {row[0]: row[2:4] for row in board.rows()}
     assert bounds == {
         "lru": ("100 s", "+20.0 %"),
         "tsai": ("", ""),
-        "fluid": ("100 s", ""),
+        "lp-bound": ("100 s", ""),
     }
 
 
 def test_the_bound_of_a_class_is_said_to_be_one() -> None:
     board = live()
     board.add(Incumbent(scheduler="residency", bound=100))
-    board.add(Incumbent(scheduler="whole", value=120, bound=110, of_class=True))
-    board.add(Incumbent(scheduler="whole", bound=109, of_class=True))
+    board.add(
+        Incumbent(scheduler="residency:granularity=tensor", value=120, bound=110, of_class=True)
+    )
+    board.add(Incumbent(scheduler="residency:granularity=tensor", bound=109, of_class=True))
     page, whole = board.rows()
     assert page[2] == "~100 s"
     assert whole[2:4] == ("~110 s*", "~+9.09 %")
     assert board.notes() == [CLAIMED, OF_CLASS]
-    board.add(Incumbent(scheduler="whole", bound=101, certified=True))
+    board.add(Incumbent(scheduler="residency:granularity=tensor", bound=101, certified=True))
     assert board.rows()[1][2] == "101 s"
 
 

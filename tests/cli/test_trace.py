@@ -32,7 +32,7 @@ def test_a_result_becomes_a_trace(run: Run, stored: Path, tmp_path: Path, timing
     record = run(f"trace {stored} -o {path} --timing {timing} --json").record
     document = json.loads(path.read_text())
     totals = json.loads(stored.read_text())["totals"]
-    cycles = totals["makespan_cycles" if timing == "steps" else "replay_cycles"]
+    cycles = totals["makespan_cycles" if timing == "step" else "replay_cycles"]
     assert document["otherData"]["cycles"] == record["cycles"] == cycles
     assert len(document["traceEvents"]) == record["events"] > 0
     slices = [event for event in document["traceEvents"] if "dur" in event and event["pid"] == 1]
@@ -49,7 +49,7 @@ def test_text_is_a_line(run: Run, stored: Path, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.replace("\n", "").startswith(f"{path}: lstm")
     assert f"{events} events" in ran.out
-    assert json.loads(path.read_text())["otherData"]["timing"] == "steps"
+    assert json.loads(path.read_text())["otherData"]["timing"] == "step"
 
 
 def test_two_schedules_are_one_file_that_gzip_reads(run: Run, stored: Path, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:
         (f"{stored} -o {stored}", "would replace the file that is read"),
         (f"{broken} {stored} -o {stored}", "would replace the file that is read"),
         (f"{stored} {broken} -o {tmp_path}/t.json", "not a complete JSON file"),
-        (f"{stored} -o {tmp_path}/t.json --timing stops", "did you mean steps?"),
+        (f"{stored} -o {tmp_path}/t.json --timing stpe", "did you mean step?"),
     ):
         assert expected in refused(run(f"trace {line}"))
     assert {*tmp_path.iterdir()} == {broken, stored}

@@ -91,7 +91,7 @@ def test_replayed_schedules_are_executed() -> None:
 
 def test_a_bound_alone_is_refused_in_a_line() -> None:
     problem = spmopt.lower(spmopt.load(networks.mlp()), PLAIN)
-    solution = spmopt.solve(problem, "fluid", time_limit=1.0)
+    solution = spmopt.solve(problem, "lp-bound", time_limit=1.0)
     with pytest.raises(spmopt.InputError) as raised:
         spmopt.run(solution)
     assert "\n" not in str(raised.value)

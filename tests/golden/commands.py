@@ -19,12 +19,12 @@ COMMANDS = (
     Command(
         "compare-convolution",
         "compare instances/convolution.json --json -o made -s "
-        "belady,tsai:prefetch=next,whole,residency",
+        "belady,tsai:prefetch=next,residency:granularity=tensor,residency",
         ("made/belady.json", "made/tsai:prefetch=next.json", "made/whole.json", "made/page.json"),
     ),
     Command("compare-mappings", "compare instances/two-modes.json --json --objective energy"),
     Command("compare-duplex", "compare instances/duplex.json --json --objective traffic"),
-    Command("replay", "compare instances/mlp.json --json --objective replay", quick=False),
+    Command("replay", "compare instances/mlp.json --json --timing async", quick=False),
     Command(
         "training",
         "compare resnet18 --training --batch 4 --spm 8MB --mapper panel --fusion none --json",
@@ -48,7 +48,7 @@ COMMANDS = (
     Command("contiguous", "solve instances/lstm.json --scheduler contiguous --json"),
     Command(
         "joint",
-        "solve instances/take-turns.json --scheduler joint --objective replay --json",
+        "solve instances/take-turns.json --scheduler joint --timing async --json",
         quick=False,
     ),
     Command("infeasible", "solve instances/infeasible.json --json"),
@@ -86,7 +86,7 @@ COMMANDS = (
     ),
     Command(
         "sweep",
-        "sweep instances/lstm.json --spm 8KB:64KB:8KB -s belady,fluid,residency --jobs 1 -o "
+        "sweep instances/lstm.json --spm 8KB:64KB:8KB -s belady,lp-bound,residency --jobs 1 -o "
         "sweep.csv",
         ("sweep.csv",),
     ),

@@ -16,8 +16,8 @@ CORPUS = Path(__file__).parent / "version1"
     [
         ("banks", "banks", "optimal"),
         ("belady", "belady", "feasible"),
-        ("fluid", "fluid", "unknown"),
-        ("infeasible", "whole", "infeasible"),
+        ("lp-bound", "lp-bound", "unknown"),
+        ("infeasible", "residency:granularity=tensor", "infeasible"),
         ("page", "residency", "feasible"),
         ("tsai", "tsai", "feasible"),
     ],

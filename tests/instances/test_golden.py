@@ -91,7 +91,7 @@ def test_all_schedulers_stay_above_the_optimum() -> None:
     """Through the whole program, on one problem a kind."""
     for name in ("dirty-leaves", "random-8", "mlp"):
         problem, known = golden.problem(name), INDEX[name].objectives["traffic"]
-        schedulers = ["stream", "lru", "belady", "whole", "residency"]
+        schedulers = ["stream", "lru", "belady", "residency:granularity=tensor", "residency"]
         for result in compare(problem, schedulers, Request(objective=TRAFFIC, threads=1)):
             assert result.verified
             assert result.value is not None

@@ -213,7 +213,7 @@ def test_files_from_before_there_were_technologies_are_read(tmp_path: Path) -> N
 def test_a_relaxation_has_no_schedule(tmp_path: Path) -> None:
     full = stored(random_problem(0))
     bare = Result(
-        scheduler="fluid", objective=full.result.objective, status=Status.UNKNOWN, solve_s=0.0
+        scheduler="lp-bound", objective=full.result.objective, status=Status.UNKNOWN, solve_s=0.0
     )
     write_result(tmp_path / "r.json", replace(full, result=bare))
     assert read_result(tmp_path / "r.json").result == bare

@@ -38,7 +38,7 @@ Document = dict[str, Any]
 def documents(kind: str) -> list[Document]:
     full = stored(random_problem(3, max_mappings=2))
     bare = Result(
-        scheduler="fluid", objective=full.result.objective, status=Status.UNKNOWN, solve_s=0.0
+        scheduler="lp-bound", objective=full.result.objective, status=Status.UNKNOWN, solve_s=0.0
     )
     made = {
         "problem": [

@@ -71,7 +71,7 @@ def test_every_kind_of_decision_is_taken(
 
 def test_what_must_be_stored_is_worked_out() -> None:
     """A plan of a policy without its stores gets stores that are legal and move no more bytes."""
-    for granularity in ("whole", "page"):
+    for granularity in ("tensor", "page"):
         for problem in random_problems(60):
             request = Request(objective=TRAFFIC, stop=lambda: True)
             known = residency_plan_of(belady(problem, request, granularity=granularity))

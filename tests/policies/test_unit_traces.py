@@ -89,7 +89,7 @@ def fluid_bound(trace: str, frames: int) -> Fraction:
     """Traffic that no schedule beats, even if it keeps tensors in part (linear program)."""
     tensors = {name: data(1) for name in sorted(set(trace))}
     problem = make_problem(tensors, [Op(reads=[name]) for name in trace], spm=frames)
-    certificate = find("fluid").load()(problem, Request(objective=TRAFFIC)).certificate
+    certificate = find("lp-bound").load()(problem, Request(objective=TRAFFIC)).certificate
     assert certificate is not None
     return bound(problem, certificate)
 
@@ -100,6 +100,6 @@ def test_belady_reaches_the_bound_of_the_fluid_relaxation(trace: str, frames: in
     # Exactly so, but for dual values rounded to 2**-40.
     least = ceil(fluid_bound(trace, frames) - Fraction(1, 1000))
     for policy in (belady, belady_size):
-        for granularity in ("whole", "page"):
+        for granularity in ("tensor", "page"):
             chosen = partial(policy, granularity=granularity)
             assert traffic(chosen, trace, frames) == least

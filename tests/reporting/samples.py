@@ -26,7 +26,7 @@ def stored(scheduler: str) -> StoredResult:
 
 
 @cache
-def picture(scheduler: str, timing: str = "steps") -> ScheduleView:
+def picture(scheduler: str, timing: str = "step") -> ScheduleView:
     return ScheduleView.of(stored(scheduler), timing=timing)
 
 

@@ -23,7 +23,7 @@ SEEDS = 40
 FEATURES: dict[str, Any] = {"max_operations": 9, "max_tensors": 6, "setup": True}
 
 
-def picture(problem: Problem, residency_plan: Schedule, timing: str = "steps") -> ScheduleView:
+def picture(problem: Problem, residency_plan: Schedule, timing: str = "step") -> ScheduleView:
     return ScheduleView.of(result_of(problem, residency_plan), timing=timing)
 
 
@@ -259,5 +259,5 @@ def test_other_problems_are_refused_with_the_difference() -> None:
             contrast_record(base, picture(other, keeps))
     renamed = picture(replace(problem, name="again"), keeps)
     assert contrast_record(base, renamed)["figures"]
-    with pytest.raises(InputError, match="timing steps and replay"):
-        contrast_record(base, picture(problem, keeps, "replay"))
+    with pytest.raises(InputError, match="timing step and async"):
+        contrast_record(base, picture(problem, keeps, "async"))

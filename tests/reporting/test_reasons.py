@@ -24,7 +24,7 @@ from tests.reporting.schedule_view.small import result_of
 
 
 @cache
-def view(scheduler: str, *, training: bool = True, timing: str = "steps") -> ScheduleView:
+def view(scheduler: str, *, training: bool = True, timing: str = "step") -> ScheduleView:
     workload = spmopt.load("squeezenet", training=training, batch=1)
     problem = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
     solved = spmopt.solve(problem, scheduler, time_limit=10.0, threads=1)
@@ -94,7 +94,7 @@ def test_of_one_schedule_twice_little_is_said() -> None:
     assert last.startswith("On average")
 
 
-@pytest.mark.parametrize("timing", ["steps", "replay"])
+@pytest.mark.parametrize("timing", ["step", "async"])
 def test_ports_of_banks_and_the_replay(timing: str) -> None:
     stored = result_of(banks_by_hand.problem(), banks_by_hand.moving())
     a = ScheduleView.of(stored, timing=timing)

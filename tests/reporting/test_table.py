@@ -27,7 +27,7 @@ def drawn(view: Comparison, width: int, file: StringIO) -> list[str]:
 def view(objective: Objective = MAKESPAN) -> Comparison:
     figures = ("85.07 ms", "24.92 GB", "7.875 J", "+7.77 %", "+7.77 %", "+8.77 %", "+0.7 %")
     row = ("belady", *figures, "feasible", "0.04")
-    fluid = ("fluid", "≥ 78.94 ms", "-", "-", "-", "-", "-", "-", "bound", "0.48")
+    fluid = ("lp-bound", "≥ 78.94 ms", "-", "-", "-", "-", "-", "-", "bound", "0.48")
     result = Result(scheduler="belady", objective=objective, status=Status.UNKNOWN, solve_s=0.0)
     empty = compare_view(PROBLEM, [result])
     return Comparison(
@@ -77,7 +77,12 @@ def test_a_narrow_terminal_gets_fewer_columns(width: int, hidden: set[str]) -> N
 
 @pytest.mark.parametrize("certified", [False, True])
 def test_the_gap_of_a_class_stands_where_there_is_one(certified: bool) -> None:
-    bare = Result(scheduler="whole", objective=MAKESPAN, status=Status.FEASIBLE, solve_s=0.0)
+    bare = Result(
+        scheduler="residency:granularity=tensor",
+        objective=MAKESPAN,
+        status=Status.FEASIBLE,
+        solve_s=0.0,
+    )
     assert "gap (class)" not in compare_view(PROBLEM, [bare], wide=True).columns
     zero = np.zeros(1, np.int64)
     duals = Certificate(objective=MAKESPAN, bits=0, spm=zero, dram_in=zero, dram_out=zero)
@@ -125,7 +130,7 @@ def infeasible(scheduler: str, note: str = NOTE) -> Result:
 
 
 def test_a_reason_is_given_once() -> None:
-    names = ["stream", "belady", "whole", "fluid"]
+    names = ["stream", "belady", "residency:granularity=tensor", "lp-bound"]
     shown = compare_view(PROBLEM, [infeasible(name) for name in names])
     assert shown.remarks == (f"infeasible: {NOTE}",)
     assert [row[0] for row in shown.rows] == names
@@ -136,7 +141,12 @@ def test_a_reason_is_given_once() -> None:
         solve_s=0.0,
         notes=("tried",),
     )
-    some = [infeasible("lru"), open_end, infeasible("belady"), infeasible("whole", "other")]
+    some = [
+        infeasible("lru"),
+        open_end,
+        infeasible("belady"),
+        infeasible("residency:granularity=tensor", "other"),
+    ]
     assert compare_view(PROBLEM, some).remarks == (
         f"lru, belady: {NOTE}",
         "page: tried",

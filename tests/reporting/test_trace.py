@@ -284,7 +284,7 @@ def test_lanes_of_addresses_are_the_pages_in_use() -> None:
         held = int(((rows.stop - rows.start) * rows.pages).sum()) * page * 10**9 / clock
         size = int(rows.pages.sum()) * page
         assert shown == pytest.approx(held, abs=size + 1e-6)
-        if picture.times.timing == "steps":
+        if picture.times.timing == "step":
             cycles = int((picture.occupied.sum(axis=0) * picture.times.duration).sum())
             assert held == pytest.approx(cycles * 10**9 / clock)
         for event in slices:
@@ -297,7 +297,7 @@ def test_lanes_of_addresses_are_the_pages_in_use() -> None:
 
 def test_no_address_is_in_two_lanes_at_once() -> None:
     for picture, events in cases():
-        if picture.times.timing == "steps":
+        if picture.times.timing == "step":
             slices = sorted(
                 of_phase(events, "X", BANKS), key=lambda each: int(each["args"]["address"])
             )

@@ -31,7 +31,7 @@ def test_open_gap_is_told_as_a_range() -> None:
     results = [
         result("belady", 120, 100),
         result("residency", 110, 100),
-        result("fluid", None, 100),
+        result("lp-bound", None, 100),
     ]
     assert verdict(MACHINE, results) == [
         "Optimum: between 100 and 110 ms (gap 10 %).",
@@ -106,7 +106,7 @@ def test_with_several_orders_the_lines_name_the_one_that_they_are_about() -> Non
 
 
 def test_nothing_known_nothing_said() -> None:
-    assert verdict(MACHINE, [result("fluid", None, 5), result("belady", 5, None)]) == []
+    assert verdict(MACHINE, [result("lp-bound", None, 5), result("belady", 5, None)]) == []
 
 
 def test_the_unit_of_a_range_stands_once_unless_there_are_two() -> None:

@@ -16,7 +16,7 @@ from tests.strategies import random_problem
 
 PROBLEM = random_problem(5)
 RESULT = Result(
-    scheduler="whole",
+    scheduler="residency:granularity=tensor",
     objective=MAKESPAN,
     status=Status.OPTIMAL,
     solve_s=0.0,
@@ -57,9 +57,9 @@ def test_what_is_not_checked_is_said() -> None:
         f"not checked: the bound for whole tensors, {said}, is as the solver reported it"
         in text(replace(RESULT, class_bound=of_class))
     )
-    for known in ("whole@pulp:highs", "tsai:prefetch=next"):
+    for known in ("residency:granularity=tensor@pulp:highs", "tsai:prefetch=next"):
         assert "not checked" not in text(replace(RESULT, scheduler=known))
-    for unknown in ("magic", "whole@magic:cbc", "tsai:prefetch=magic"):
+    for unknown in ("magic", "residency:granularity=tensor@magic:cbc", "tsai:prefetch=magic"):
         assert f"no scheduler of this program is called {unknown!r}" in text(
             replace(RESULT, scheduler=unknown)
         )
@@ -101,7 +101,7 @@ def test_a_bound_alone_is_called_so() -> None:
     found = replace(FOUND, value=None)
     assert "status    bound" in text(bare, found)
     assert verification_record(PROBLEM, bare, found)["status"] == "unknown"
-    sheet = plain_text(result_parts(PROBLEM, replace(bare, scheduler="fluid")))
+    sheet = plain_text(result_parts(PROBLEM, replace(bare, scheduler="lp-bound")))
     assert "\nstatus       bound\n" in sheet
 
 

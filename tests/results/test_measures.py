@@ -182,13 +182,13 @@ def test_two_models_of_one_relaxation_agree() -> None:
 
 
 def test_bounds_of_whole_tensors_and_of_another_order() -> None:
-    figures = reach(TINY, "whole", "traffic", 1e-4, 10.0)
+    figures = reach(TINY, "residency:granularity=tensor", "traffic", 1e-4, 10.0)
     assert -1e-9 <= figures["class_gap"] <= 1e-4
     assert figures["class_gap"] <= figures["gap"]
     assert 20 < figures["peak_mb"] <= figures["peak_checked_mb"]
     assert reach(TINY, "tsai", "traffic", 1e-4, 10.0)["gap"] >= 0
     with pytest.raises(ScheduleError, match="fluid: no schedule within 10 s"):
-        reach(TINY, "fluid", "time", 1e-3, 10.0)
+        reach(TINY, "lp-bound", "time", 1e-3, 10.0)
 
 
 def test_growth_is_the_exponent_of_the_line_through_the_sizes() -> None:
@@ -220,7 +220,7 @@ def test_the_example_is_a_recorded_line() -> None:
     page = (RESULTS / "joint" / "README.md").read_text(encoding="utf-8")
     rows = json.loads((RESULTS / "joint" / "rows.json").read_text(encoding="utf-8"))["rows"]
     (line,) = (row["figures"] for row in rows if row["name"].startswith("lenet forward"))
-    for figure in ("joint", "fixed", "whole_replay", "whole", "residency"):
+    for figure in ("joint", "fixed", "whole_replay", "residency:granularity=tensor", "residency"):
         assert f"{line[figure]:,}" in page
     for cost in ("command_cost", "barrier_cost", "whole_cost"):
         assert f"{100 * line[cost]:.3g} %" in page

@@ -109,7 +109,7 @@ def test_bounds_are_below_the_best_of_all_schedules(ports: bool) -> None:
         problem = banked(seed, ports=ports, duplex=True, **TINY)
         pool = CutPool()
         for each in (problem, uniform(problem), other_banks(problem, seed + 1)):
-            certificate = solve(each, "fluid", Request(threads=1)).certificate
+            certificate = solve(each, "lp-bound", Request(threads=1)).certificate
             if certificate is not None:  # its operations fit there
                 pool.put(Cut.of(each, certificate))
         for name in ("time", "traffic", "energy"):
@@ -137,7 +137,7 @@ def test_duals_of_banks_make_a_cut_of_all_their_pages(seed: int) -> None:
     first, *others = problem.machine.banks
     larger = replace(first, spm_bytes=first.spm_bytes + problem.machine.page_bytes - 1)
     problem = replace(problem, machine=with_these(problem.machine, (larger, *others)))
-    certificate = solve(problem, "fluid", Request(threads=1)).certificate
+    certificate = solve(problem, "lp-bound", Request(threads=1)).certificate
     assert certificate is not None
     assert certificate.banks
     cut = Cut.of(problem, certificate, Fraction(10**9))  # what is proved of banks is not used

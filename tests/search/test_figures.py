@@ -102,7 +102,7 @@ def test_cores_divide_every_operation() -> None:
 def test_bounds_are_below_every_policy(problem: Problem) -> None:
     request = Request(objective=energy_objective(problem.machine), time_limit_s=5)
     pool = CutPool()
-    certificate = solve(problem, "fluid", Request(time_limit_s=5)).certificate
+    certificate = solve(problem, "lp-bound", Request(time_limit_s=5)).certificate
     assert certificate is not None
     pool.put(Cut.of(problem, certificate))
     schedules = [policy_totals(problem, name, request) for name in ("stream", "belady")]
@@ -167,6 +167,8 @@ def test_order_of_the_schedules_decides_whether_cuts_hold() -> None:
 
 
 def test_a_setup_comes_back_from_its_record() -> None:
-    setup = small_setup(small_space(constraints=["gbps <= 2"]), scheduler="whole")
+    setup = small_setup(
+        small_space(constraints=["gbps <= 2"]), scheduler="residency:granularity=tensor"
+    )
     assert Setup.of_record(setup.record()) == setup
     assert str(MLP) in str(setup.record())

@@ -25,7 +25,7 @@ from tests.thorough import some
 
 ASKED = Request(objective=REPLAY, time_limit_s=10, threads=1)
 SEEDS = some(range(508, 532))
-OPTIMIZERS = ("residency", "whole", "contiguous")
+OPTIMIZERS = ("residency", "residency:granularity=tensor", "contiguous")
 
 
 def problem_of(seed: int) -> Problem:
@@ -55,7 +55,7 @@ def test_valued_by_the_replay_of_the_verifier(name: str) -> None:
         assert bound(problem, result.certificate) == result.bound <= exact(result)
         proved += result.status is Status.OPTIMAL
         assert BY_STEPS in result.notes
-    assert sooner or name == "whole"
+    assert sooner or name == "residency:granularity=tensor"
     assert proved < len(SEEDS)  # set-up and whole cycles are in no bound
 
 
@@ -101,12 +101,12 @@ def test_fluid_bounds_the_replay() -> None:
     """From dual values of steps; those that an optimizer has found prove as much or more."""
     for seed in some(range(500, 508)):
         problem = problem_of(seed)
-        alone, page = solve(problem, "fluid", ASKED), solve(problem, "residency", ASKED)
+        alone, page = solve(problem, "lp-bound", ASKED), solve(problem, "residency", ASKED)
         assert alone.bound is not None
         assert page.bound is not None
         assert min(alone.bound, page.bound) > 0
         assert max(alone.bound, page.bound) <= exact(page)
-        steps = solve(problem, "fluid", replace(ASKED, objective=MAKESPAN)).bound
+        steps = solve(problem, "lp-bound", replace(ASKED, objective=MAKESPAN)).bound
         assert steps is not None
         assert alone.bound <= steps  # it allows all that steps do
 

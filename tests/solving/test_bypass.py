@@ -29,7 +29,14 @@ from tests.brute_force import optimum
 from tests.strategies import random_problem
 
 KINDS = (("weight",), ("activation",), ("weight", "activation"))
-SCHEDULERS = ("stream", "belady", "belady-size:granularity=page", "msa", "residency", "whole")
+SCHEDULERS = (
+    "stream",
+    "belady",
+    "belady-size:granularity=page",
+    "msa",
+    "residency",
+    "residency:granularity=tensor",
+)
 
 
 def barred(problem: Problem, kinds: tuple[str, ...]) -> Problem:
@@ -96,7 +103,7 @@ def test_schedules_and_bounds(seed: int, mappings: int) -> None:
     best = optimum(problem, objective)
     assert best is not None
     request = Request(objective=objective, threads=1)
-    for result in compare(problem, [*SCHEDULERS, "fluid"], request):
+    for result in compare(problem, [*SCHEDULERS, "lp-bound"], request):
         assert result.bound is None or result.bound <= best.value
         assert result.value is None or result.value >= best.value
         if result.schedule is not None:

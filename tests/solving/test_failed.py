@@ -109,7 +109,7 @@ def test_faults_of_the_program_itself_are_not_hidden(monkeypatch: pytest.MonkeyP
 def test_who_is_of_the_program() -> None:
     assert all(find(name).is_own for name in SCHEDULERS)
     assert find("belady:granularity=page").is_own
-    assert find("whole@pulp:cbc").is_own
+    assert find("residency:granularity=tensor@pulp:cbc").is_own
     assert not any(find(policy).is_own for policy in POLICIES)
 
 

@@ -105,7 +105,7 @@ def layers() -> Graph:
 
 def least_of(problem: Problem, most: Fraction) -> Fraction:
     """What a problem takes at least; where this may be below ``most``, the time of a schedule."""
-    bound = solve(problem, "fluid", request(tolerance=1e-3)).bound
+    bound = solve(problem, "lp-bound", request(tolerance=1e-3)).bound
     assert bound is not None
     if bound >= most:
         return Fraction(bound)

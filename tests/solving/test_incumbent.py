@@ -34,11 +34,11 @@ def heard(
         ("residency", MAKESPAN),
         ("residency", TRAFFIC),
         ("residency", ENERGY),
-        ("whole", MAKESPAN),
-        ("whole", TRAFFIC),
-        ("whole", ENERGY),
+        ("residency:granularity=tensor", MAKESPAN),
+        ("residency:granularity=tensor", TRAFFIC),
+        ("residency:granularity=tensor", ENERGY),
         ("contiguous", MAKESPAN),
-        ("fluid", MAKESPAN),
+        ("lp-bound", MAKESPAN),
         ("joint", REPLAY),
         ("belady", MAKESPAN),
     ],
@@ -53,7 +53,7 @@ def test_claims_lie_between_bound_and_result(name: str, objective: Objective) ->
     bounds = [each.bound for each in news if each.bound is not None and not each.of_class]
     of_class = [each.bound for each in news if each.bound is not None and each.of_class]
     if result.value is None:
-        assert name == "fluid"
+        assert name == "lp-bound"
         assert not values
     else:
         assert min(values) >= float(result.value) / SLACK
@@ -74,7 +74,7 @@ def test_claims_lie_between_bound_and_result(name: str, objective: Objective) ->
 
 
 def test_listening_changes_nothing() -> None:
-    names = ["belady", "residency", "whole", "fluid"]
+    names = ["belady", "residency", "residency:granularity=tensor", "lp-bound"]
     listened, news = heard(PROBLEM, names, MAKESPAN)
     silent = compare(PROBLEM, names, Request(time_limit_s=20, threads=1))
     assert len(news) > len(names)
@@ -84,7 +84,7 @@ def test_listening_changes_nothing() -> None:
 
 
 def test_starts_are_told_as_verified_before_the_search() -> None:
-    _, news = heard(PROBLEM, ["whole"], TRAFFIC)
+    _, news = heard(PROBLEM, ["residency:granularity=tensor"], TRAFFIC)
     first = next(each for each in news if each.value is not None)
     assert first.verified
     (best, *_) = sorted(

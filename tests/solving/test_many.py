@@ -33,8 +33,11 @@ def nowhere(problem: Problem, request: Request) -> Outcome:
 
 def test_one_attempt_is_the_start_and_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": belady})
-    result = solve(PROBLEM, "whole", ASKED, MANY)
-    (attempt,), (search,) = fakes.requests["belady-size"], fakes.requests["whole"]
+    result = solve(PROBLEM, "residency:granularity=tensor", ASKED, MANY)
+    (attempt,), (search,) = (
+        fakes.requests["belady-size"],
+        fakes.requests["residency:granularity=tensor"],
+    )
     assert attempt.remaining_s() == 0
     assert search.time_limit_s == 6.0
     assert result.verified
@@ -43,14 +46,16 @@ def test_one_attempt_is_the_start_and_is_verified(monkeypatch: pytest.MonkeyPatc
 
 def test_half_of_a_short_limit_is_for_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only)
-    solve(PROBLEM, "whole", Request(objective=MAKESPAN, time_limit_s=3.0), MANY)
-    assert fakes.requests["whole"][0].time_limit_s == 1.5
+    solve(
+        PROBLEM, "residency:granularity=tensor", Request(objective=MAKESPAN, time_limit_s=3.0), MANY
+    )
+    assert fakes.requests["residency:granularity=tensor"][0].time_limit_s == 1.5
 
 
 def test_without_a_plan_to_start_from(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": nowhere})
-    assert solve(PROBLEM, "whole", ASKED, MANY).verified
-    assert fakes.requests["whole"][0].start is None
+    assert solve(PROBLEM, "residency:granularity=tensor", ASKED, MANY).verified
+    assert fakes.requests["residency:granularity=tensor"][0].start is None
 
 
 def test_an_attempt_in_another_order_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,12 +66,12 @@ def test_an_attempt_in_another_order_is_no_start(monkeypatch: pytest.MonkeyPatch
         return Outcome(residency_plan=replace(residency_plan, steps=steps))
 
     fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": backwards})
-    assert solve(PROBLEM, "whole", ASKED, MANY).verified
-    assert fakes.requests["whole"][0].start is None
+    assert solve(PROBLEM, "residency:granularity=tensor", ASKED, MANY).verified
+    assert fakes.requests["residency:granularity=tensor"][0].start is None
 
 
 def test_policies_that_ran_before_are_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": nowhere})
-    kept, found = compare(PROBLEM, ["belady", "whole"], ASKED, MANY)
+    kept, found = compare(PROBLEM, ["belady", "residency:granularity=tensor"], ASKED, MANY)
     assert found.value == kept.value
     assert "belady-size" not in fakes.requests

@@ -77,7 +77,9 @@ def order_of(result: Result) -> list[int] | None:
 
 def test_each_order_gets_its_own_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, lru=in_order(DEEP))
-    belady, lru, fluid = compare(branches(), ["belady", "lru", "fluid"], Request(objective=TRAFFIC))
+    belady, lru, fluid = compare(
+        branches(), ["belady", "lru", "lp-bound"], Request(objective=TRAFFIC)
+    )
     assert [belady.value, lru.value] == [Fraction(8 + 16), Fraction(8)]
     assert belady.bound == fluid.bound
     assert belady.gap == pytest.approx(0.0, abs=1e-6)
@@ -97,7 +99,7 @@ def test_the_relaxation_runs_once_an_order(monkeypatch: pytest.MonkeyPatch) -> N
         fluid=bounds_only,
     )
     results = compare(branches(), ["lru", "belady", "stream"], Request())
-    assert len(fakes.requests["fluid"]) == 2
+    assert len(fakes.requests["lp-bound"]) == 2
     assert [result.order.tolist() for result in results if result.order is not None] == [
         DEEP,
         DEEP,
@@ -112,7 +114,7 @@ def test_a_certificate_of_the_schedulers_own_is_taken(monkeypatch: pytest.Monkey
 
     fakes = install(monkeypatch, lru=proves, fluid=bounds_only)
     assert order_of(solve(branches(), "lru", Request())) == DEEP
-    assert fakes.requests.get("fluid") is None
+    assert fakes.requests.get("lp-bound") is None
 
 
 def test_an_untrue_bound_of_another_order_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,12 @@ def small(seed: int) -> Problem:
 
 @pytest.mark.parametrize("objective", [MIXED, INWARD], ids=lambda each: each.name)
 def test_every_formulation_minimizes_any_weights(objective: Objective) -> None:
-    names = ("whole", "whole@pulp:highs", "residency", "fluid")
+    names = (
+        "residency:granularity=tensor",
+        "residency:granularity=tensor@pulp:highs",
+        "residency",
+        "lp-bound",
+    )
     request = Request(objective=objective, threads=1, time_limit_s=20.0, tolerance=1e-9)
     soon = replace(request, time_limit_s=0.1)  # it repairs to the end of its time
     for seed in some(range(12)):
@@ -55,7 +60,12 @@ def test_every_formulation_minimizes_any_weights(objective: Objective) -> None:
         best = {kind: optimum(problem, objective, residency=kind) for kind in ("whole", "page")}
         results = dict(zip(names, compare(problem, names, request), strict=True))
         (results["contiguous"],) = compare(problem, ["contiguous"], soon)
-        for name in ("whole", "whole@pulp:highs", "residency", "contiguous"):
+        for name in (
+            "residency:granularity=tensor",
+            "residency:granularity=tensor@pulp:highs",
+            "residency",
+            "contiguous",
+        ):
             known = best["whole" if name.startswith("whole") else "residency"]
             value = results[name].value
             assert known is not None
@@ -63,7 +73,7 @@ def test_every_formulation_minimizes_any_weights(objective: Objective) -> None:
             assert value >= known.value
             if not objective.cycle and name != "contiguous":  # exact where time has no weight
                 assert value == known.value
-        bound = results["fluid"].bound
+        bound = results["lp-bound"].bound
         assert bound is not None
         assert best["page"] is not None
         assert bound <= best["page"].value

@@ -25,7 +25,7 @@ def test_entries_are_complete_and_load(name: str) -> None:
     for meanings in entry.options.values():
         assert len(meanings) > 1
         assert all(meaning and "\n" not in meaning for meaning in meanings.values())
-    assert entry.granularity in ("whole", "page", "contiguous", "fluid")
+    assert entry.granularity in ("tensor", "page", "contiguous", "fluid")
     assert find_spec(str(entry.target).split(":")[0]) is not None
     assert callable(entry.load())
 
@@ -38,8 +38,8 @@ def test_roles() -> None:
         starts = [find(name) for name in names]
         kinds_of_starts = {start.kind for start in starts}
         assert kinds_of_starts == {Kind.POLICY, *([Kind.FORMULATION] if name == "joint" else [])}
-        if name in ("whole", "residency"):
-            assert {start.granularity for start in starts} <= {"whole", name}
+        if name in ("residency:granularity=tensor", "residency"):
+            assert {start.granularity for start in starts} <= {"tensor", name}
     assert optimizers == [
         entry for entry in SCHEDULERS.values() if entry.starts or entry.fusion_plans
     ]
@@ -59,12 +59,11 @@ def test_joint_starts_from_two_optimizers_and_every_policy_with_and_without_page
 
 def test_who_takes_an_objective() -> None:
     time, replay = MAKESPAN, REPLAY
-    assert able(time) == "whole, page, fusion tiles, contiguous, fluid, or any policy, as belady"
-    assert (
-        able(time, bounders=False)
-        == "whole, page, fusion tiles, contiguous, or any policy, as belady"
-    )
-    everyone = "whole, page, fusion tiles, contiguous, joint, fluid, or any policy, as belady"
+    first = "residency:granularity=tensor, residency, fusion, contiguous"
+    last = "or any policy, as belady"
+    assert able(time) == f"{first}, lp-bound, {last}"
+    assert able(time, bounders=False) == f"{first}, {last}"
+    everyone = f"{first}, joint, lp-bound, {last}"
     assert able(replay) == everyone
     banks = frozenset({"banks"})
     assert able(time, features=banks) == "banks, fluid, or any policy, as belady"
@@ -93,7 +92,7 @@ def test_unknown_name() -> None:
 ENTRY = replace(
     SCHEDULERS["belady"],
     target="tests.solving.test_registry:echo",
-    options={"granularity": {"whole": "", "page": ""}, "order": {"listed": "", "depth-first": ""}},
+    options={"granularity": {"tensor": "", "page": ""}, "order": {"listed": "", "depth-first": ""}},
 )
 
 
@@ -108,7 +107,7 @@ def echo(problem: Problem, request: Request, **chosen: str) -> Outcome:
 def test_options_name_the_scheduler_and_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "SCHEDULERS", replace(SCHEDULERS, own={"belady": ENTRY}))
     plain, chosen = find("belady"), find("belady:order=depth-first:granularity=page")
-    assert (plain.name, plain.granularity, plain.chosen) == ("belady", "whole", {})
+    assert (plain.name, plain.granularity, plain.chosen) == ("belady", "tensor", {})
     assert chosen.name == "belady:granularity=page:order=depth-first"
     assert chosen.granularity == "page"
     problem, request = random_problem(1), Request()
@@ -143,7 +142,7 @@ def test_objectives_are_supported_by_their_weights() -> None:
     own_replay = replace(mixed, replayed=True)
     find("residency").require(mixed)
     find("joint").require(replace(REPLAY, name="mine", cycle=Fraction(2)))
-    for name in ("belady", "residency", "fluid"):
+    for name in ("belady", "residency", "lp-bound"):
         find(name).require(own_replay)
     with pytest.raises(InputError, match="scheduler joint: no objective beauty; use"):
         find("joint").require(own_replay)

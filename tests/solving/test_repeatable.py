@@ -25,7 +25,9 @@ from spmopt.solving import solve
 PROBLEMS = Path(__file__).parents[2] / "instances"
 
 
-@pytest.mark.parametrize("name", ["residency", "whole", "contiguous", "joint"])
+@pytest.mark.parametrize(
+    "name", ["residency", "residency:granularity=tensor", "contiguous", "joint"]
+)
 def test_threads_change_nothing(name: str) -> None:
     problem = read_problem(PROBLEMS / "take-turns.json")
     objective = REPLAY if name == "joint" else MAKESPAN

@@ -85,7 +85,7 @@ def test_all_are_held_against_the_best_bound(monkeypatch: pytest.MonkeyPatch) ->
     install(monkeypatch, residency=keeps_start, fluid=nothing)
     machine = replace(PROBLEM.machine, duplex=False)
     problem = replace(PROBLEM, machine=machine)
-    page, fluid, lru = compare(problem, ["residency", "fluid", "lru"], Request())
+    page, fluid, lru = compare(problem, ["residency", "lp-bound", "lru"], Request())
     assert page.bound == fluid.bound == lru.bound
     best = max(
         bound(problem, free(problem, MAKESPAN)),
@@ -108,7 +108,7 @@ def test_optimizer_starts_from_the_best_policy(monkeypatch: pytest.MonkeyPatch) 
 def test_optimizer_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, residency=stream, whole=without_residency_plan, fluid=bounds_only)
     best, page, whole = compare(
-        PROBLEM, ["belady", "residency", "whole"], Request(objective=TRAFFIC)
+        PROBLEM, ["belady", "residency", "residency:granularity=tensor"], Request(objective=TRAFFIC)
     )
     (streamed,) = compare(PROBLEM, ["stream"], Request(objective=TRAFFIC))
     assert exact(best) < exact(streamed)
@@ -121,7 +121,9 @@ def test_optimizer_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_optimizer_is_never_worse_than_a_policy_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes: dict[str, Answer] = {"belady": stream, "belady-size": stream, "lru": belady}
     install(monkeypatch, whole=stream, fluid=bounds_only, **fakes)
-    lru, whole = compare(PROBLEM, ["lru", "whole"], Request(objective=TRAFFIC))
+    lru, whole = compare(
+        PROBLEM, ["lru", "residency:granularity=tensor"], Request(objective=TRAFFIC)
+    )
     (streamed,) = compare(PROBLEM, ["stream"], Request(objective=TRAFFIC))
     assert exact(lru) < exact(streamed)
     assert whole.schedule == lru.schedule
@@ -130,7 +132,12 @@ def test_optimizer_is_never_worse_than_a_policy_before_it(monkeypatch: pytest.Mo
 
 def test_whole_tensors_do_not_start_from_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, whole=keeps_start, residency=keeps_start)
-    names = ["belady-size:granularity=page", *find("whole").starts, "residency", "whole"]
+    names = [
+        "belady-size:granularity=page",
+        *find("residency:granularity=tensor").starts,
+        "residency",
+        "residency:granularity=tensor",
+    ]
     objective = Request(objective=TRAFFIC)
     differ = 0
     for seed in range(20):
@@ -144,7 +151,7 @@ def test_whole_tensors_do_not_start_from_pages(monkeypatch: pytest.MonkeyPatch) 
 
 def test_each_policy_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, belady=belady, residency=keeps_start, whole=keeps_start)
-    compare(PROBLEM, ["belady", "residency", "whole"], Request())
+    compare(PROBLEM, ["belady", "residency", "residency:granularity=tensor"], Request())
     assert len(fakes.requests["belady"]) == 1
 
 
@@ -229,10 +236,12 @@ def test_contradiction_about_feasibility(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_no_plan_and_no_start_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes: dict[str, Answer] = {"residency": without_residency_plan, "belady-size": nowhere}
     install(monkeypatch, belady=nowhere, stream=nowhere, whole=nowhere, **fakes)
-    entry = replace(registry.SCHEDULERS["residency"], starts=SCHEDULERS["whole"].starts)
+    entry = replace(
+        registry.SCHEDULERS["residency"], starts=SCHEDULERS["residency:granularity=tensor"].starts
+    )
     own = {**registry.SCHEDULERS, "residency": entry}
     monkeypatch.setattr(registry, "SCHEDULERS", replace(SCHEDULERS, own=own))
-    page, whole = compare(PROBLEM, ["residency", "whole"], Request())
+    page, whole = compare(PROBLEM, ["residency", "residency:granularity=tensor"], Request())
     assert (page.status, page.verified) == (Status.UNKNOWN, False)
     assert page.bound is not None
     assert whole.status is Status.INFEASIBLE
@@ -276,7 +285,7 @@ def test_notes_and_class_bound_are_passed_on(monkeypatch: pytest.MonkeyPatch) ->
         return replace(keeps_start(problem, request), notes=("said",), class_bound=known)
 
     install(monkeypatch, whole=talks)
-    result = solve(PROBLEM, "whole", Request())
+    result = solve(PROBLEM, "residency:granularity=tensor", Request())
     assert result.notes == ("said",)
     assert result.class_bound == known
 

@@ -57,7 +57,7 @@ def test_nor_has_one_within_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_table_says_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, fluid=hurried)
-    results = compare(PROBLEM, ["stream", "lru", "fluid"], Request(objective=TRAFFIC))
+    results = compare(PROBLEM, ["stream", "lru", "lp-bound"], Request(objective=TRAFFIC))
     first, *_ = compare_view(PROBLEM, results).remarks
     assert first.startswith(OUT_OF_TIME_IN_TABLE)
     some = [replace(results[0], notes=()), *results[1:]]
@@ -65,7 +65,9 @@ def test_a_table_says_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first == f"lru, fluid: {OUT_OF_TIME}"
 
 
-@pytest.mark.parametrize("scheduler", ["lru", "residency", "whole", "fluid"])
+@pytest.mark.parametrize(
+    "scheduler", ["lru", "residency", "residency:granularity=tensor", "lp-bound"]
+)
 def test_solvers_tell_when_time_ran_out(scheduler: str) -> None:
     problem = random_problem(3, max_operations=12, max_tensors=8, max_tensor_pages=6)
     assert OUT_OF_TIME in solve(problem, scheduler, Request(time_limit_s=0.0)).notes

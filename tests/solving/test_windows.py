@@ -233,7 +233,7 @@ def test_whole_tensors_stay_whole() -> None:
     problem = with_setup(300)
     asked = request(objective=MAKESPAN, time_limit_s=20.0)
     own = verified(problem, whole_tensors(problem, asked).residency_plan, MAKESPAN)
-    found = solve(problem, "whole", asked)
+    found = solve(problem, "residency:granularity=tensor", asked)
     assert BY_WINDOWS in found.notes
     assert found.schedule is not None
     held = found.schedule.residency

@@ -19,7 +19,7 @@ from tests.solving.fakes import bounds_only, install
 from tests.tiny import Op, tiny
 
 NETWORK = "bert-tiny --param layers=1 --param sequence=32"
-SWEEP = f"sweep {NETWORK} --training --batch 2 --spm 400kB:800kB:100kB -s belady,fluid"
+SWEEP = f"sweep {NETWORK} --training --batch 2 --spm 400kB:800kB:100kB -s belady,lp-bound"
 LINE = f"{SWEEP} --jobs 1"
 Texts = list[list[str]]
 
@@ -274,9 +274,7 @@ def test_bad_input_is_one_line(run: Run, line: str, expected: str) -> None:
 
 
 def test_of_the_replay_optimizers_have_bounds(run: Run) -> None:
-    line = (
-        f"sweep {NETWORK} --batch 2 --spm 64kB,128kB --objective replay -s belady,residency,fusion"
-    )
+    line = f"sweep {NETWORK} --batch 2 --spm 64kB,128kB --timing async -s belady,residency,fusion"
     ran = run(f"{line} --jobs 1 --json --time-limit 3")
     assert (ran.code, len(ran.record["rows"])) == (0, 6)
     for row in ran.record["rows"]:
@@ -288,6 +286,6 @@ def test_of_the_replay_optimizers_have_bounds(run: Run) -> None:
 
 
 def test_a_sweep_of_the_replay_has_no_line_of_bounds(run: Run) -> None:
-    ran = run(f"sweep {NETWORK} --spm 64kB,128kB --objective replay -s fluid")
+    ran = run(f"sweep {NETWORK} --spm 64kB,128kB --timing async -s fluid")
     assert ran.code == 2
     assert "scheduler fluid: a sweep has no bounds on the replay" in ran.err

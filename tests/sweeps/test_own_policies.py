@@ -32,17 +32,17 @@ def greedy(problem: Problem) -> list[tuple[str, int, int]]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_policy_of_ones_own_has_rows(jobs: int) -> None:
-    found = spmopt.sweep(MLP, ["stream", nothing, "fluid"], spm=SPM, jobs=jobs)
+    found = spmopt.sweep(MLP, ["stream", nothing, "lp-bound"], spm=SPM, jobs=jobs)
     values = {(row["scheduler"], row["spm_bytes"]): row["value"] for row in found.rows()}
     assert len(values) == 6
     for size in (640, 1280):
-        assert values["nothing", size] == values["stream", size] != values["fluid", size]
+        assert values["nothing", size] == values["stream", size] != values["lp-bound", size]
 
 
 def test_a_faulty_one_has_failed_rows_and_the_others_theirs() -> None:
-    alone = spmopt.sweep(MLP, ["lru", "fluid"], spm=SPM)
-    found = spmopt.sweep(MLP, [broken, "lru", greedy, "fluid"], spm=SPM)
-    others = [row for row in found.rows() if row["scheduler"] in ("lru", "fluid")]
+    alone = spmopt.sweep(MLP, ["lru", "lp-bound"], spm=SPM)
+    found = spmopt.sweep(MLP, [broken, "lru", greedy, "lp-bound"], spm=SPM)
+    others = [row for row in found.rows() if row["scheduler"] in ("lru", "lp-bound")]
     for row, other in zip(others, alone.rows(), strict=True):
         assert (row["value"], row["bound"]) == (other["value"], other["bound"])
     failed = [row for row in found.rows() if row["status"] == "failed"]

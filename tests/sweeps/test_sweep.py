@@ -70,13 +70,13 @@ def swept(case: SweepCase, schedulers: Sequence[str], done: Points = (), jobs: i
 
 def test_points_are_what_solving_them_gives() -> None:
     case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES)
-    found = swept(case, ["belady", "fluid"])
-    assert set(found) == {(size, name) for size in SIZES for name in ("belady", "fluid")}
+    found = swept(case, ["belady", "lp-bound"])
+    assert set(found) == {(size, name) for size in SIZES for name in ("belady", "lp-bound")}
     graph = load_network("bert-tiny", batch=2, training=True, layers=1, sequence=32)
     for size in SIZES[::8]:
         problem = lower(graph, replace(MACHINE, spm_bytes=size), mapper="panel")
         direct = solve(problem, "belady", Request(tolerance=1e-3, threads=1))
-        belady_here, fluid_here = found[size, "belady"], found[size, "fluid"]
+        belady_here, fluid_here = found[size, "belady"], found[size, "lp-bound"]
         assert belady_here.totals == direct.totals
         assert belady_here.verified
         assert belady_here.bound == fluid_here.bound
@@ -91,12 +91,12 @@ def test_points_are_what_solving_them_gives() -> None:
 
 def test_what_is_done_is_left_out_and_changes_nothing() -> None:
     case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES)
-    every = swept(case, ["stream", "fluid"])
+    every = swept(case, ["stream", "lp-bound"])
     done = [key for key in every if key[0] != SIZES[3] or key[1] == "stream"]
-    (rest,) = swept(case, ["stream", "fluid"], done).values()
-    whole = every[SIZES[3], "fluid"]
+    (rest,) = swept(case, ["stream", "lp-bound"], done).values()
+    whole = every[SIZES[3], "lp-bound"]
     assert replace(rest, solve_s=None) == replace(whole, solve_s=None)
-    assert swept(case, ["stream", "fluid"], list(every)) == {}
+    assert swept(case, ["stream", "lp-bound"], list(every)) == {}
 
 
 def in_depth_first_order(problem: Problem, request: Request) -> Outcome:
@@ -119,7 +119,7 @@ def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyP
         assert (walk.order_name, listed.order_name) == ("depth-first", "listed")
         problem = lower(graph, replace(MACHINE, spm_bytes=size))
         turned = reorder(problem, depth_first(problem))
-        direct = solve(turned, "fluid", Request(tolerance=1e-3, threads=1)).bound
+        direct = solve(turned, "lp-bound", Request(tolerance=1e-3, threads=1)).bound
         assert direct is not None
         assert walk.bound == pytest.approx(direct, rel=2e-2)
         assert walk.bound is not None
@@ -137,12 +137,12 @@ def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
     write_problem(tmp_path / "i.json", problem)
     network = Network(name=str(tmp_path / "i.json"), mapper=problem.mapper)
     case = SweepCase(network=network, machine=problem.machine, capacities=(8, 12, 40))
-    found = swept(case, ["belady", "residency", "fluid"])
+    found = swept(case, ["belady", "residency", "lp-bound"])
     status = {key: each.status for key, each in found.items()}
-    assert {status[8, name] for name in ("belady", "residency", "fluid")} == {Status.INFEASIBLE}
+    assert {status[8, name] for name in ("belady", "residency", "lp-bound")} == {Status.INFEASIBLE}
     assert status[40, "residency"] is Status.OPTIMAL
     assert Status.INFEASIBLE not in (status[12, "belady"], status[12, "residency"])
-    value, lower_bound = found[40, "fluid"].value, found[40, "fluid"].bound
+    value, lower_bound = found[40, "lp-bound"].value, found[40, "lp-bound"].bound
     assert value is not None
     assert lower_bound is not None
     assert lower_bound <= value <= lower_bound * (1 + Fraction(SEARCH.tolerance))
@@ -162,14 +162,14 @@ def test_cuts_are_of_commands_without_set_up() -> None:
     between = Between(lower=solved.lower, upper=solved.upper, cut=solved, chord=(SIZES[1],))
     both: list[dict[Order, Between]] = [{None: between}, {}]
     for known in both:
-        lru, fluid = work.point(section, SIZES[1], ("lru", "fluid"), known, SEARCH)
+        lru, fluid = work.point(section, SIZES[1], ("lru", "lp-bound"), known, SEARCH)
         assert lru.bound == with_setups[1]
         if known:
             assert (fluid.value, fluid.bound) == (solved.upper, solved.lower)
             assert fluid.note == "of commands without set-up"
-    found = swept(case, ["lru", "fluid"])
+    found = swept(case, ["lru", "lp-bound"])
     for size in SIZES[:2]:
-        lru, fluid = found[size, "lru"], found[size, "fluid"]
+        lru, fluid = found[size, "lru"], found[size, "lp-bound"]
         assert fluid.bound is not None
         assert fluid.value is not None
         assert lru.bound is not None
@@ -188,7 +188,7 @@ def test_an_untrue_cut_is_an_error() -> None:
         None: Between(lower=solved.lower + 1, upper=solved.upper, cut=solved, chord=())
     }
     with pytest.raises(ScheduleError, match="another bound than their cut"):
-        work.point(section, SIZES[-1], ("fluid",), known, SEARCH)
+        work.point(section, SIZES[-1], ("lp-bound",), known, SEARCH)
 
 
 def test_a_bound_above_a_schedule_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,11 +222,11 @@ def test_sections_and_policies_come_first() -> None:
     found, _ = work.prepare(case)
     parts = [section.capacities for section in found]
     assert [len(part) for part in parts] == [1, 3]
-    keys = list(swept(case, ["residency", "belady", "fluid"]))
+    keys = list(swept(case, ["residency", "belady", "lp-bound"]))
     assert keys == [
         (size, name)
         for part in parts
-        for names in (("belady", "fluid"), ("residency",))
+        for names in (("belady", "lp-bound"), ("residency",))
         for size in part
         for name in names
     ]
@@ -240,8 +240,8 @@ def test_a_network_that_cannot_be_built_is_bad_input() -> None:
 
 def test_processes_give_the_same() -> None:
     case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:4])
-    alone = swept(case, ["belady", "fluid"])
-    several = swept(case, ["belady", "fluid"], jobs=2)
+    alone = swept(case, ["belady", "lp-bound"])
+    several = swept(case, ["belady", "lp-bound"], jobs=2)
     assert {key: replace(one, solve_s=None) for key, one in several.items()} == {
         key: replace(one, solve_s=None) for key, one in alone.items()
     }
@@ -249,7 +249,7 @@ def test_processes_give_the_same() -> None:
 
 def test_shards_have_the_rows_of_the_whole(tmp_path: Path) -> None:
     case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:5])
-    whole = Sweep(cases=(case,), schedulers=("belady", "fluid"), search=SEARCH)
+    whole = Sweep(cases=(case,), schedulers=("belady", "lp-bound"), search=SEARCH)
     parts = [whole.shard(f"{k}/2") for k in (1, 2)]
     for sweep, cut in [(whole, {}), *parts]:
         path = tmp_path / f"{cut.get('shard', ['all'])[0]}.csv"

@@ -29,7 +29,7 @@ CASE = SweepCase(
 
 def row(megabytes: int) -> Row:
     finding = Finding(
-        scheduler="fluid",
+        scheduler="lp-bound",
         status=Status.UNKNOWN,
         value=Fraction(1545, 1),
         bound=Fraction(1500, 1),
@@ -39,7 +39,7 @@ def row(megabytes: int) -> Row:
     return row_of(CASE, megabytes * 10**6, finding, "time")
 
 
-KEYS = [COLUMNS.key_about(about(CASE, size, "fluid")) for size in CASE.capacities]
+KEYS = [COLUMNS.key_about(about(CASE, size, "lp-bound")) for size in CASE.capacities]
 
 
 def written(path: Path, *megabytes: int) -> str:

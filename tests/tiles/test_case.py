@@ -27,7 +27,7 @@ from tests.tiles.asked import case
         ({"order": "searched", "partition": "m/2"}, "one core without a partition"),
         ({"order": "optimal", "cores": 2, "partition": "m/2"}, "order optimal: is for one core"),
         ({"replacement": "beladi"}, "did you mean belady"),
-        ({"replacement": "fluid"}, "gives a bound, no schedule"),
+        ({"replacement": "lp-bound"}, "gives a bound, no schedule"),
         (
             {"replacement": "joint"},
             "no objective time; use replay, or another scheduler: whole, page, pieces, "

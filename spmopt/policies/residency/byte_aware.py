@@ -29,7 +29,7 @@ def keep_by_bytes(
     timeline: Timeline,
     ranking: Ranking,
     reserve_pages: int = 0,
-    granularity: str = "whole",
+    granularity: str = "tensor",
 ) -> ResidencyPlan:
     """Plan that keeps tensors that save the most bytes per page and step.
 

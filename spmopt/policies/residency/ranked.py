@@ -44,7 +44,7 @@ def keep_by_rank(
     timeline: Timeline,
     ranking: Ranking,
     reserve_pages: int = 0,
-    granularity: str = "whole",
+    granularity: str = "tensor",
 ) -> ResidencyPlan:
     """Plan that keeps tensors by ``ranking``; each step transfers at its use.
 

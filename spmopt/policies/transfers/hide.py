@@ -48,7 +48,7 @@ from spmopt.policies.transfers.rows import whole_rows
 
 
 def hide_transfers(
-    machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, granularity: str = "whole"
+    machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, granularity: str = "tensor"
 ) -> ResidencyPlan:
     """Faster plan with the same residency at every use, or ``residency_plan`` itself.
 
@@ -70,10 +70,10 @@ def hide_transfers(
 
 
 def spread_transfers(
-    machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, granularity: str = "whole"
+    machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, granularity: str = "tensor"
 ) -> ResidencyPlan:
     """Plan that moves the same bytes in idle time."""
-    if granularity == "whole":
+    if granularity == "tensor":
         gaps = whole_gaps(timeline, whole_rows(machine, timeline, residency_plan.residency))
         order = np.lexsort((timeline.step, timeline.tensor))
     else:

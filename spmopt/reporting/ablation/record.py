@@ -135,7 +135,7 @@ def page_record(problem: Problem, decisions: Sequence[Decision]) -> Json:
     last = decisions[-1]
     return {
         "title": f"{problem.name}: what each decision is worth",
-        "subtitle": f"{describe(problem.machine)}; lowering {problem.mapper}; objective time",
+        "subtitle": f"{describe(problem.machine)}; mapper {problem.mapper}; objective time",
         "sentences": sentences(decisions),
         "remarks": [heading(problem, decisions[0].result), *remarks(problem, decisions)],
         "decisions": [_draw(each) for each in decisions],

@@ -116,7 +116,7 @@ def _figures(picture: ScheduleView) -> list[Json]:
 
 
 def _remarks(picture: ScheduleView) -> list[str]:
-    notes = barrier_notes(picture.result) if picture.times.timing == "steps" else []
+    notes = barrier_notes(picture.result) if picture.times.timing == "step" else []
     lines = [*remarks(picture.result), *order_notes(picture.problem, [picture.result]), *notes]
     return [*lines, _UNPRICED] if picture.problem.machine.banks else lines
 

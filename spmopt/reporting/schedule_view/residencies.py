@@ -70,7 +70,7 @@ def residencies(view: ScheduleArrays, times: Times) -> Residencies:
     begins = view.schedule.commands.step[command] == table.begin[row]
     load = begins & (view.schedule.commands.kind[command] == Command.LOAD)
     came = _came(view, table, row[load])
-    if times.timing == "steps":
+    if times.timing == "step":
         edge = np.concatenate((times.start, [times.cycles]))
         start, stop = edge[table.begin], edge[table.end]
     else:

@@ -24,7 +24,7 @@ from spmopt.verifier import Replay
 from spmopt.verifier.arrays import AFTER, BEFORE
 from spmopt.verifier.durations import per_step
 
-TIMINGS = ("steps", "replay")
+TIMINGS = ("step", "async")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,7 +86,7 @@ def step_times(figures: StepFigures) -> Times:
         _queue(cycles, step, ~is_after & ~is_outward, steps),
     )
     return Times(
-        timing="steps",
+        timing="step",
         cycles=int(duration.sum()),
         start=start,
         duration=duration,
@@ -120,7 +120,7 @@ def replay_times(figures: StepFigures, run: Replay) -> Times:
     np.add.at(by_cause, (figures.stalls.cause[command], step), waiting)
     by_cause[Cause.PORT] = figures.operation_cycles - figures.compute_cycles
     return Times(
-        timing="replay",
+        timing="async",
         cycles=run.cycles,
         start=start,
         duration=end - start,

@@ -70,7 +70,7 @@ class ScheduleView:
     fused_groups: tuple[FusedGroupSpan, ...] = ()
 
     @classmethod
-    def of(cls, stored: StoredResult, *, timing: str = "steps", source: str = "") -> Self:
+    def of(cls, stored: StoredResult, *, timing: str = "step", source: str = "") -> Self:
         """Verify the schedule of ``stored``, and lay it out.
 
         Raises
@@ -92,7 +92,7 @@ class ScheduleView:
         checked, totals, run = _verify(problem, result)
         analysis = Analysis.of(problem, result.schedule)
         figures, view = analysis.steps, analysis.steps.view
-        times = replay_times(figures, run) if timing == "replay" else step_times(figures)
+        times = replay_times(figures, run) if timing == "async" else step_times(figures)
         duals = ShadowPrices.of_result(problem, result, checked.bound)
         return cls(
             problem=problem,
@@ -196,13 +196,13 @@ def _verify(problem: Problem, result: Result) -> tuple[Audit, Totals, Replay]:
 MARKS = ("A", "B")
 """Of the first and of the second schedule where there are two."""
 TIMINGS_SAID = {
-    "steps": "time, step after step",
-    "replay": "time of the replay, without barriers between steps",
+    "step": "time, step after step",
+    "async": "time of the replay, without barriers between steps",
 }
 LANES_SAID = {
-    "steps": "the transfers of a step are drawn back to back from its start: the model counts "
+    "step": "the transfers of a step are drawn back to back from its start: the model counts "
     "their total time, not their order within the step",
-    "replay": "transfers are drawn when the replay runs them",
+    "async": "transfers are drawn when the replay runs them",
 }
 """What the lanes show, by timing."""
 
@@ -235,8 +235,8 @@ def conditions(pictures: Sequence[ScheduleView]) -> str:
     if _differ(goals):
         each = (f"{name} of {mark}" for mark, name in zip(MARKS, goals, strict=True))
         goal = f"objectives {' and '.join(each)}"
-    parts = [describe(first.problem.machine), f"lowering {first.problem.mapper}", goal]
-    if first.times.timing != "steps":
+    parts = [describe(first.problem.machine), f"mapper {first.problem.mapper}", goal]
+    if first.times.timing != "step":
         parts.append(TIMINGS_SAID[first.times.timing])
     return "; ".join(parts)
 

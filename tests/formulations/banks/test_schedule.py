@@ -128,7 +128,7 @@ def test_several_modes_run_in_the_first_that_fits() -> None:
 def test_the_bound_alone_is_that_of_the_schedule() -> None:
     case = banked(3)
     request = Request(objective=objective_named("energy", case.machine))
-    fluid, own = compare(case, ["fluid", "banks"], request)
+    fluid, own = compare(case, ["lp-bound", "banks"], request)
     assert fluid.schedule is None
     assert fluid.bound == own.bound
     assert fluid.bound is not None
@@ -136,7 +136,7 @@ def test_the_bound_alone_is_that_of_the_schedule() -> None:
 
 def test_other_schedulers_say_who_knows_banks() -> None:
     case = banked(1)
-    for name in ("residency", "whole", "contiguous"):
+    for name in ("residency", "residency:granularity=tensor", "contiguous"):
         with pytest.raises(InputError, match="knows no banks; use banks, fluid"):
             solve(case, name, Request())
     uniform = tiny({"a": (4, "in")}, [Op(reads="a")], spm=8)

@@ -185,7 +185,7 @@ def test_the_schedulers_use_it() -> None:
     assert result.value == found.value
     assert result.class_bound is not None
     assert result.class_bound.value == float(found.value)
-    relaxed = solve(problem, "fluid", Request(objective=TRAFFIC))
+    relaxed = solve(problem, "lp-bound", Request(objective=TRAFFIC))
     assert result.bound is not None
     assert relaxed.bound is not None
     assert result.bound <= relaxed.bound <= found.value

@@ -80,8 +80,8 @@ def test_solves_verifies_and_proves(solver: str) -> None:
     problem = golden.problem("attention")
     for objective in (TRAFFIC, MAKESPAN):
         request = Request(objective=objective, tolerance=0.0, threads=1)
-        result = solve(problem, f"whole@pulp:{solver}", request)
-        assert result.scheduler == f"whole@pulp:{solver}"
+        result = solve(problem, f"residency:granularity=tensor@pulp:{solver}", request)
+        assert result.scheduler == f"residency:granularity=tensor@pulp:{solver}"
         assert result.verified
         assert result.value is not None
         assert result.class_bound is not None
@@ -203,7 +203,7 @@ def test_a_result_is_written_and_verified(run: Run, tmp_path: Path) -> None:
     line = f"{golden.FOLDER}/mlp.json -s whole --backend pulp:CBC --objective traffic"
     ran = run(f"solve {line} -o {path}")
     assert ran.code == 0
-    assert "whole@pulp:cbc" in ran.out
+    assert "residency:granularity=tensor@pulp:cbc" in ran.out
     assert "2.396 kB" in ran.out
     assert "PULP_CBC_CMD by PuLP" in ran.out
     assert run(f"verify {path}").code == 0

@@ -138,7 +138,7 @@ def test_what_cannot_fit_is_infeasible() -> None:
 
 
 def test_both_models_name_their_class_alike() -> None:
-    names = ["whole", "whole@pulp:cbc"]
+    names = ["residency:granularity=tensor", "residency:granularity=tensor@pulp:cbc"]
     known = [
         result.class_bound
         for result in compare(golden.problem("lenet5"), names, Request(objective=TRAFFIC))

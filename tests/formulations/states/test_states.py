@@ -274,7 +274,7 @@ def test_ragged_problems_are_proved(kind: str) -> None:
         assert result.class_bound is not None
         assert result.class_bound.value == result.value
         assert result.notes == ()
-        whole = solve(problem, "whole", Request(threads=1, time_limit_s=5.0))
+        whole = solve(problem, "residency:granularity=tensor", Request(threads=1, time_limit_s=5.0))
         assert whole.value is not None
         assert result.value is not None
         assert result.value <= whole.value

@@ -31,7 +31,7 @@ QUICK = (
     *("stream", "lru", "belady", "belady-size", "belady-size:granularity=page", "frequency"),
     *("static", "msa", "tsai", "next-layer", "autotm", "double-buffer"),
 )
-SEARCHING = ("whole", "residency", "contiguous", "banks", "joint", "fusion")
+SEARCHING = ("residency:granularity=tensor", "residency", "contiguous", "banks", "joint", "fusion")
 _PAGES = (1, 4, 64, 4096, 2**20, 2**30, 2**40)
 
 

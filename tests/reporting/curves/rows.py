@@ -44,7 +44,7 @@ def schedule(scheduler: str, time_s: float, bound: float | None, **changes: Valu
 
 def relaxed(value: float, bound: float, **changes: Value) -> Row:
     """What the relaxation is at most and at least."""
-    own: Row = {"scheduler": "fluid", "status": "unknown", "value": value, "bound": bound}
+    own: Row = {"scheduler": "lp-bound", "status": "unknown", "value": value, "bound": bound}
     return {**_ROW, **own, "gap": value / bound - 1, **changes}
 
 

@@ -25,7 +25,7 @@ def rows(columns: dict[str, list[int]], names: str) -> list[tuple[int, ...]]:
     return list(zip(*(columns[name] for name in names.split()), strict=True))
 
 
-@pytest.mark.parametrize("timing", ["steps", "replay"])
+@pytest.mark.parametrize("timing", ["step", "async"])
 def test_required_resident_operands_come_before_and_results_go_after(timing: str) -> None:
     """L = 8, then 5 of computation beside 4 of a stream, then S = 4."""
     record = shown("required_resident", timing)
@@ -92,7 +92,7 @@ def test_in_the_replay_a_page_is_free_after_its_last_use() -> None:
     assert words == ["none", "none", "store", "store"]
 
 
-@pytest.mark.parametrize("timing", ["steps", "replay"])
+@pytest.mark.parametrize("timing", ["step", "async"])
 def test_a_tensor_moves_to_another_bank(timing: str) -> None:
     stored = result_of(banks_by_hand.problem(), banks_by_hand.moving())
     record: Any = schedule_record(ScheduleView.of(stored, timing=timing))

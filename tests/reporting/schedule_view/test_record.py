@@ -70,7 +70,7 @@ def test_totals_are_those_of_the_metrics(stored: StoredResult, timing: str) -> N
     }
     assert {key: found[key]["value"] for key in expected} == expected
     assert found["status"]["text"] == str(stored.result.status)
-    cycles = totals.makespan_cycles if timing == "steps" else totals.replay_cycles
+    cycles = totals.makespan_cycles if timing == "step" else totals.replay_cycles
     assert record["cycles"] == sum(record["steps"]["cycles"]) == cycles
     assert sum(record["steps"]["compute_cycles"]) == totals.compute_cycles
     assert sum(record["commands"]["bytes"]) == totals.traffic_bytes
@@ -244,7 +244,7 @@ def test_a_schedule_for_the_replay_says_that_steps_have_barriers() -> None:
     stored = changed(hand(), objective=REPLAY, value=Fraction(totals.replay_cycles))
     record: Any = schedule_record(ScheduleView.of(stored))
     assert record["remarks"] == barrier_notes(stored.result) != []
-    assert schedule_record(ScheduleView.of(stored, timing="replay"))["remarks"] == []
+    assert schedule_record(ScheduleView.of(stored, timing="async"))["remarks"] == []
 
 
 def test_stalls_are_explained_as_the_explanation_has_them(stored: StoredResult) -> None:

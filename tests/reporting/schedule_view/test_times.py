@@ -50,7 +50,7 @@ def require_consistent(picture: ScheduleView) -> None:
     assert (command_end[before] <= times.compute_start[step[before]]).all()
     assert (times.command_start[after] >= times.operation_end[step[after]]).all()
     stall = times.stall_by_cause.sum(axis=0)
-    if picture.times.timing == "steps" or not picture.problem.machine.duplex:
+    if picture.times.timing == "step" or not picture.problem.machine.duplex:
         np.testing.assert_array_equal(stall, picture.stall)
         assert int(times.command_stall.sum()) == int(stall.sum())
     else:  # both channels may be busy at once

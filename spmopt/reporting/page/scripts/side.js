@@ -149,7 +149,7 @@ function explainedPart({ steps, timing }, step, explained) {
     const why = blocked && dom`<p><strong>${blocked}</strong>${detail && `: ${detail}`}</p>`;
     return dom`<li><p>${`${stall.trim()} for ${subject}${amount}`}</p>${why || null}</li>`;
   });
-  const key = timing === "steps" ? [] : dom`<p class="key">with barriers between steps</p>`;
+  const key = timing === "step" ? [] : dom`<p class="key">with barriers between steps</p>`;
   return [head, key, dom`<ul class="explained">${entries}</ul>`];
 }
 

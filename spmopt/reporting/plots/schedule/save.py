@@ -174,7 +174,7 @@ def _headline(picture: ScheduleView) -> str:
         for figure in figures(picture.problem, result, picture.totals)
     }
     goal = speak(result.objective)
-    drawn = ("replay",) if picture.times.timing == "replay" else ()
+    drawn = ("replay",) if picture.times.timing == "async" else ()
     others = (("makespan", "time"), *((name, name) for name in (*drawn, "traffic")))
     costs = [f"{name} {texts[key]}" for key, name in others if name != goal]
     known = [f"{texts['objective']} (objective)"] if "objective" in texts else []

@@ -115,7 +115,7 @@ def test_refusals(tmp_path: Path) -> None:
         ("compare", [one], path, "picture compare: takes 2 schedules, not 1"),
         ("map", [], path, "takes 1 or 2 schedules, not 0"),
         ("map", [one, other], path, "name two schedules of one problem"),
-        ("map", [one, picture("residency", "replay")], path, "timing steps and replay"),
+        ("map", [one, picture("residency", "async")], path, "timing step and async"),
         ("dual", [other], path, "has no dual values"),
         ("map", [one], tmp_path / "p.gif", r"p.gif: not a picture format.*\.png, \.svg, \.pdf"),
         ("map", [one], tmp_path / "none" / "p.png", "cannot be written"),

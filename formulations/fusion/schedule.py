@@ -83,12 +83,12 @@ _UNFIT = "the required-resident operands does not fit, whole or in fusion tiles"
 _NONE_FITS = "no fusion plan was found in which the required-resident operands fits"
 
 
-def schedule(problem: Problem, request: Request, fusion_space: str = "all") -> Outcome:
+def schedule(problem: Problem, request: Request, space: str = "all") -> Outcome:
     """Find a fusion plan and its schedule, and a bound over the fusion space.
 
     Never worse than ``page``'s.
 
-    ``fusion_space``: name of the fusion plans, see
+    ``space``: name of the fusion plans, see
     :meth:`~spmopt.core.fusion.tileable_graph.TileableGraph.fusion_space`.
 
     Raises
@@ -101,7 +101,7 @@ def schedule(problem: Problem, request: Request, fusion_space: str = "all") -> O
     """
     begun, tileable = request.work.seconds, tileable_graph_of(problem)
     request.work.seconds += _LIST_S * len(tileable.operations)
-    return _Search(tileable, tileable.fusion_space(fusion_space), request, begun).run()
+    return _Search(tileable, tileable.fusion_space(space), request, begun).run()
 
 
 def _longest(fusion_plan: FusionPlan) -> int:

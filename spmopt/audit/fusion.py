@@ -150,7 +150,7 @@ def _relist(graph: Graph, problem: Problem, mapper: str) -> TileableGraph:
     try:
         with_name(mapper)
     except InputError as error:
-        raise InputError(f"fusion.mapper: {str(error).removeprefix("mapper ")}") from None
+        raise InputError(f"fusion.mapper: {str(error).removeprefix('mapper ')}") from None
     try:
         found = tileable(graph, problem.machine, mapper=mapper)
     except InputError as error:

@@ -191,7 +191,7 @@ def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
     page, where = capacity(machine.page_bytes), "a bank" if duals.banks else "SPM"
     value = speak(duals.certificate.objective)
     yield (
-        f"With d extra bytes of {where} (whole pages of {page}): {value} >= bound - d x shadow "
+        f"With d extra bytes of {where} (whole pages of {page}): {value} >= bound - d x "
         f"shadow price. With d fewer: {value} >= bound + d x shadow price. (Given order.)"
     )
     if machine.memory is not None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import RETENTION
-from spmopt.core.objective import OBJECTIVES, Objective, option_name
+from spmopt.core.objective import OBJECTIVES, REPLAY, Objective, option_name
 from spmopt.core.plugins import Registry
 from spmopt.io.renames import rename_scheduler
 
@@ -201,7 +201,11 @@ class SchedulerEntry:
         """Raise :class:`InputError` if ``objective`` is not supported; ``able`` names who does."""
         if self.takes(objective):
             return
-        known = (name for name, each in OBJECTIVES.items() if each.replayed == self.replayed)
+        known = (
+            "timing async" if name == REPLAY.name else name
+            for name, each in OBJECTIVES.items()
+            if each.replayed == self.replayed
+        )
         others = f", or another scheduler: {able}" if able else ""
         raise InputError(
             f"scheduler {self.name}: no objective {option_name(objective.name)}; "

@@ -108,7 +108,7 @@ class Case:
             runs += [run for run in starts if run.entry.kind is not Kind.POLICY]
         else:
             pages = "page" if entry.granularity == "contiguous" else entry.granularity
-            kept = "whole", pages
+            kept = "tensor", pages
             runs = [run for run in runs if run.entry.granularity in kept and run.order is None]
         legal = [run.legal for run in runs if run.legal is not None]
         return sorted(legal, key=lambda schedule: schedule.value)

@@ -22,7 +22,7 @@ NETWORK = "bert-tiny --batch 2 --training --spm 1MB"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
 
 
 @pytest.fixture

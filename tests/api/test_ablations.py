@@ -77,7 +77,7 @@ def test_it_is_plain_data_and_files(tmp_path: Path) -> None:
 
 
 def test_what_was_not_asked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     ablation = spmopt.ablation(problem(), fusion="none", reorder=False, time_limit=0)
     why = {each.key: each.why for each in ablation.decisions}
     assert why[Key.FUSION] == "they were not asked for"
@@ -88,7 +88,7 @@ def test_what_was_not_asked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_banks_have_a_ablation_without_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, banks=keeps_start, fluid=bounds_only)
+    install(monkeypatch, banks=keeps_start, lp_bound=bounds_only)
     machine = spmopt.machine("rtx2080ti", bank=("64KiB:nvsim-sram", "256KiB:nvsim-stt"))
     banked = spmopt.lower(convolution(), machine)
     ablation = spmopt.ablation(banked, reorder=False, time_limit=1)
@@ -99,7 +99,7 @@ def test_banks_have_a_ablation_without_pieces(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_interrupt_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     stopped = spmopt.Callbacks(stop=lambda: True)
     ablation = spmopt.ablation(problem(), callbacks=stopped)
     assert [each.key for each in ablation.decisions] == list(Key)
@@ -115,7 +115,7 @@ def test_another_order_is_taken_only_if_it_is_faster(
     monkeypatch: pytest.MonkeyPatch, is_faster: bool
 ) -> None:
     """Depth first, the best rule takes 5 % longer than as listed: told from either of them."""
-    install(monkeypatch, residency=keeps_start, fluid=bounds_only)  # whatever time there is
+    install(monkeypatch, residency=keeps_start, lp_bound=bounds_only)  # whatever time there is
     given = read_problem(PROBLEMS / "attention.json")
     turned = depth_first(given)
     listed = reorder(given, turned) if is_faster else given

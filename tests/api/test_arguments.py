@@ -137,7 +137,7 @@ RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
 def test_a_wrong_argument_is_one_clear_line(
     name: str, wrong: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     right = RIGHT.get(name, dict)()
     with pytest.raises(spmopt.InputError) as raised:
         getattr(spmopt, name)(**{**right, **wrong})
@@ -162,7 +162,7 @@ def test_missing_and_unknown_arguments_are_said_by_python() -> None:
 
 
 def test_numbers_of_numpy_generators_and_sets_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     workload = spmopt.load("bert-tiny", batch=np.int64(2), training=np.bool_(False))  # type: ignore[arg-type]
     assert workload.title == "bert-tiny, batch 2"
     problem = read_problem(MLP)

@@ -63,7 +63,7 @@ def test_every_parameter_is_documented(name: str) -> None:
 
 
 def test_a_notebook_gets_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     compared = spmopt.compare(read_problem(MLP), ["lru", "belady"])
     frame = compared.to_frame()
     assert list(frame["scheduler"]) == ["lru", "belady"]

@@ -139,9 +139,9 @@ def test_the_best_and_how_far_the_others_are(compared: spmopt.ComparisonTable) -
 def test_what_is_not_there_is_said(compared: spmopt.ComparisonTable, case: Problem) -> None:
     with pytest.raises(InputError, match="did you mean residency"):
         compared["residenc"]
-    with pytest.raises(InputError, match="fluid: needs a schedule"):
+    with pytest.raises(InputError, match="lp-bound: needs a schedule"):
         compared.excess("lp-bound")
-    with pytest.raises(InputError, match="mlp, fluid: holds no schedule, but a bound on"):
+    with pytest.raises(InputError, match="mlp, lp-bound: holds no schedule, but a bound on"):
         spmopt.analyze(compared["lp-bound"])
     with pytest.raises(InputError, match="name at least one"):
         spmopt.compare(case, [])
@@ -183,7 +183,7 @@ def test_show_uses_what_a_notebook_offers(
     compared: spmopt.ComparisonTable,
 ) -> None:
     spmopt.show(compared["residency"])
-    assert capsys.readouterr().out == f"{compared['page']}\n"
+    assert capsys.readouterr().out == f"{compared['residency']}\n"
     shown: list[object] = []
     monkeypatch.setattr("builtins.display", shown.append, raising=False)
     spmopt.show(compared)

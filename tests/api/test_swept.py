@@ -26,7 +26,7 @@ def swept() -> spmopt.SweepTable:
 def test_rows_are_those_of_the_command_line(
     swept: spmopt.SweepTable, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    printed = runner(capsys)(f"sweep {MLP} --spm {SPM} -s lru,fluid --jobs 1").out
+    printed = runner(capsys)(f"sweep {MLP} --spm {SPM} -s lru,lp-bound --jobs 1").out
     rows = list(csv.DictReader(StringIO(printed)))
     assert len(rows) == len(swept.rows()) == 6
     for row, mine in zip(rows, swept.rows(), strict=True):

@@ -16,7 +16,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds at once."""
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
 
 
 @pytest.fixture

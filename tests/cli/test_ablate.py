@@ -59,7 +59,7 @@ def test_the_list_is_told_in_its_order(run: Run) -> None:
 def test_ctrl_c_keeps_what_is_done(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    install(monkeypatch, residency=press, fluid=bounds_only)
+    install(monkeypatch, residency=press, lp_bound=bounds_only)
     page = tmp_path / "s.html"
     ran = run(f"ablate {LSTM} --json -o {page}")
     assert ran.code == 130

@@ -23,7 +23,7 @@ def test_the_replay_is_compared_with_its_bound(run: Run) -> None:
 
 def test_who_does_not_know_an_objective_is_refused(run: Run) -> None:
     error = refused(run(f"compare {MLP} --objective time -s belady,joint"))
-    assert "scheduler joint: no objective time; use replay" in error
+    assert "scheduler joint: no objective time; use timing async" in error
 
 
 def test_an_optimizer_of_steps_is_valued_by_the_replay(run: Run) -> None:

@@ -70,7 +70,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"compare {SMALL} -o /dev/null/x", "cannot be created (Not a directory)"),
         (f"solve {SMALL} --scheduler stream -o /dev/null/r.json", "a folder is needed"),
         ("solve", "NETWORK is missing; see 'spmopt solve --help'"),
-        ("frobnicate", "no command called 'frobnicate'; choose one of analyze"),
+        ("frobnicate", "no command called 'frobnicate'; choose one of ablate"),
         (f"solve {SMALL} --nonsense", "no such option --nonsense; see 'spmopt solve --help-all'"),
         (f"solve {SMALL} --bath 2", "no such option --bath; did you mean --batch?"),
         (f"solve {SMALL} --batch", "--batch: needs a value"),
@@ -158,7 +158,7 @@ def test_ctrl_c_gives_the_best_so_far(
         assert request.stop()
         return keeps_start(problem, request)
 
-    install(monkeypatch, residency=pressed, fluid=bounds_only)
+    install(monkeypatch, residency=pressed, lp_bound=bounds_only)
     before = signal.getsignal(signal.SIGINT)
     path = tmp_path / "r.json"
     ran = run(f"solve {SMALL} -o {path} --json")
@@ -212,7 +212,7 @@ def test_start_up_loads_nothing_heavy() -> None:
         "print(sorted({'numpy', 'onnx', 'pint', 'highspy', 'ortools'} & set(sys.modules)))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.splitlines() == ["spmopt 0.1.0", "[]"]
+    assert ran.stdout.splitlines() == ["spmopt 0.2.0", "[]"]
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

@@ -157,6 +157,6 @@ def test_an_optimum_says_of_which_fusion_it_is(
     assert page.value > page.fusion_bound * 1.01
     proved = replace(page, status=Status.OPTIMAL, bound=page.value, tolerance=1e-4)
     rows = compare_view(problem, [proved, fusion]).rows
-    assert [row[-1] for row in rows if row[0].strip() == "page"] == ["optimal for this fusion"]
+    assert [row[-1] for row in rows if row[0].strip() == "residency"] == ["optimal for this fusion"]
     alone = replace(proved, fusion_bound=None)
     assert compare_view(problem, [alone]).rows[0][-1] == "optimal"

@@ -16,11 +16,11 @@ def shown(run: Run, command: str) -> str:
 
 
 COMMANDS = (
-    *("solve", "compare", "verify", "analyze", "explain", "ablation", "trace", "plot", "report"),
+    *("solve", "compare", "verify", "analyze", "explain", "ablate", "trace", "plot", "report"),
     *("export", "networks", "schedulers", "machines", "technologies", "sweep"),
     *("emit", "problem", "tune show"),
 )
-LONG = {"tune": 60, "place": 60, "tiles": 60, "": 46}
+LONG = {"tune": 60, "allocate": 60, "tiles": 60, "": 46}
 """Lines of commands whose input takes explaining."""
 
 
@@ -48,7 +48,7 @@ def test_help_all_shows_the_rest(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
 def test_output_replaces_a_file_and_says_so(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     old = tmp_path / ("belady.json" if name == "." else name)
     old.write_text("old")
     assert "replaced" in shown(run, command.partition(" ")[0])

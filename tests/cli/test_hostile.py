@@ -49,7 +49,7 @@ def harmless(text: str) -> bool:
 def test_names_are_escaped_and_forge_no_line(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     monkeypatch.chdir(tmp_path)
     write_problem(Path("i.json"), hostile(read_problem(MLP)))
     ran = run(line)
@@ -62,7 +62,7 @@ def test_names_are_escaped_and_forge_no_line(
 def test_files_and_arguments_are_escaped(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     monkeypatch.chdir(tmp_path)
     write_problem(Path("i.json"), hostile(read_problem(MLP)))
     assert run("solve i.json -s belady -o a\x1b[31mb.json").code == 0

@@ -90,7 +90,7 @@ def press(problem: Problem, request: Request) -> Outcome:
 
 
 def test_compare_says_what_was_not_run(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    install(monkeypatch, whole=press, fluid=bounds_only)
+    install(monkeypatch, whole=press, lp_bound=bounds_only)
     line = f"compare {SMALL} --schedulers belady,residency:granularity=tensor,residency,lp-bound"
     ran = run(line)
     assert ran.code == 130
@@ -119,7 +119,7 @@ def test_endings_keep_the_best_so_far(
         assert request.stop()
         return keeps_start(problem, request)
 
-    install(monkeypatch, whole=pressed, fluid=bounds_only)
+    install(monkeypatch, whole=pressed, lp_bound=bounds_only)
     try:
         ran = run(f"solve {SMALL} -s whole -o {tmp_path / 'r.json'}")
         assert signal.getsignal(number) == signal.SIG_DFL
@@ -145,7 +145,7 @@ def test_a_result_is_kept_where_it_cannot_be_printed(
 
 
 def test_while_results_are_printed(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     whole = run(f"solve {SMALL} -s belady").out
 
     def pressed(found: Shown, as_json: bool) -> None:

@@ -30,7 +30,7 @@ TUNE = (
 def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(SPACE)
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
 
 
 @pytest.fixture

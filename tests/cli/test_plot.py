@@ -29,7 +29,7 @@ def test_one_schedule_is_drawn_in_every_format(run: Run, stored: Path, suffix: s
     assert record == {
         "file": str(path),
         "picture": "lanes",
-        "timing": "steps",
+        "timing": "step",
         "schedules": [f"{stored}/belady.json"],
     }
 
@@ -62,7 +62,7 @@ def test_refusals(run: Run, stored: Path) -> None:
         (f"{belady} -o /dev/null/p.png", "a folder is needed"),
         (f"{belady} -o {stored}/p.png --picture maps", "did you mean map?"),
         (f"{belady} -o {stored}/p.png --picture compare", "takes 2 schedules, not 1"),
-        (f"{belady} -o {stored}/p.png --timing stops", "did you mean steps?"),
+        (f"{belady} -o {stored}/p.png --timing stops", "did you mean step?"),
     ):
         assert expected in refused(run(f"plot {line}"))
     assert {path: path.read_bytes() for path in stored.iterdir()} == before

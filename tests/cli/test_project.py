@@ -13,7 +13,7 @@ TINY = 'spm = "1MB"\nbandwidth = "1GB/s"\nthroughput = "1TFLOP/s"\nclock = "1GHz
 
 @pytest.fixture(autouse=True)
 def _project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     (tmp_path / "mine.toml").write_text(TINY)
     (tmp_path / "spmopt.toml").write_text(
         'machine = "mine.toml"\ntime-limit = 7\n[solve]\nscheduler = "belady"\n'

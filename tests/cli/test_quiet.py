@@ -16,7 +16,7 @@ PLACES = Path(__file__).parents[2] / "instances" / "minimalloc" / "input.12.csv"
 
 @pytest.fixture
 def result(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     path = tmp_path / "r.json"
     assert run(f"solve {SMALL} -s belady -o {path}").code == 0
     return path

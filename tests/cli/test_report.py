@@ -54,7 +54,7 @@ def test_what_is_no_schedule_is_refused(run: Run, stored: Path) -> None:
         (f"report {stored}/lru.json {other} -o {page}", "their networks differ ("),
         (f"report {stored}/lru.json -o {stored}/lru.json", "would replace the file that is read"),
         (f"report {stored}/lru.json -o {stored}", "is a folder"),
-        (f"report {stored}/lru.json -o {page} --timing now", "choose one of replay, steps"),
+        (f"report {stored}/lru.json -o {page} --timing now", "choose one of async, step"),
     ):
         assert reason in refused(run(line)), line
     assert not page.exists()

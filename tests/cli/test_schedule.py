@@ -32,7 +32,7 @@ PROMISED = {
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only, residency=keeps_start, whole=keeps_start)
+    install(monkeypatch, lp_bound=bounds_only, residency=keeps_start, whole=keeps_start)
 
 
 def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
@@ -54,7 +54,7 @@ def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
 
 
 def test_json_has_what_is_promised(run: Run) -> None:
-    ran = run(f"compare {NETWORK} --schedulers belady,fluid --objective traffic --json")
+    ran = run(f"compare {NETWORK} --schedulers belady,lp-bound --objective traffic --json")
     belady, fluid = ran.record["results"]
     assert belady.keys() >= PROMISED
     assert belady["verified"] is True
@@ -90,7 +90,7 @@ def test_compare_writes_a_file_each(run: Run, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {
         "stream.json",
         "belady.json",
-        "fluid.json",
+        "lp-bound.json",
     }
     for path in tmp_path.iterdir():
         assert run(f"verify {path}").code == 0
@@ -210,7 +210,7 @@ def test_every_choice_of_every_option_is_explained(run: Run) -> None:
 
 
 def test_version_and_help(run: Run) -> None:
-    assert run("--version").out == "spmopt 0.1.0\n"
+    assert run("--version").out == "spmopt 0.2.0\n"
     commands = ("", "solve", "compare", "verify", "problem", "networks", "machines", "schedulers")
     for command in commands:
         ran = run(f"{command} --help")
@@ -235,6 +235,6 @@ def test_time_limit_tolerance_and_threads_arrive(monkeypatch: pytest.MonkeyPatch
 
 
 def test_it_says_that_bounds_take_long(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "problem", lambda: "NumPy does its work")
+    monkeypatch.setattr(compiled, "failure", lambda: "NumPy does its work")
     ran = run("solve instances/mlp.json -s belady")
     assert (ran.code, ran.err) == (0, "warning: NumPy does its work\n")

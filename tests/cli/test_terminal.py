@@ -24,7 +24,7 @@ def test_rows_while_schedulers_run_and_none_afterwards() -> None:
     assert UP in seen.screen
     head = "scheduler   incumbent"
     assert head in seen.text
-    assert "\npage " in seen.text.replace("\r", "")
+    assert "\nresidency " in seen.text.replace("\r", "")
     assert "time    traffic" not in seen.text
     assert "incumbent" not in seen.piped
     assert seen.piped.splitlines()[2].startswith("scheduler")

@@ -111,7 +111,7 @@ def test_no_array_no_rate_of_one(run: Run) -> None:
         (f"{GEMM} --cores 2 --partition none", "2 cores need a partition; give one, as m/2"),
         (f"{GEMM} --order sequental", "no order called 'sequental'; did you mean sequential?"),
         (f"{GEMM} --order ,", "--order: name at least one"),
-        (f"{GEMM} --replacement fluid", "gives a bound, no schedule; name another"),
+        (f"{GEMM} --replacement lp-bound", "gives a bound, no schedule; name another"),
         (f"{GEMM} --partition m", "partition 'm': write m/2, k/2 or n/2"),
         (f"{GEMM} --tile 4x4", "tile '4x4': write three sizes of at least 1"),
         (f"{GEMM} --element-bytes 0", "elements of 0 bytes"),

@@ -64,7 +64,7 @@ def test_every_machine_is_executed(
 ) -> None:
     machine, scheduler = MACHINES[name]
     if scheduler not in ("banks", "residency"):
-        install(monkeypatch, fluid=bounds_only)
+        install(monkeypatch, lp_bound=bounds_only)
     problem = spmopt.lower(step, machine)
     objective = "energy" if machine.banks else "time"
     solution = spmopt.solve(problem, scheduler, objective=objective, time_limit=1.0)
@@ -76,7 +76,7 @@ def test_every_machine_is_executed(
 
 
 def test_an_order_that_was_searched_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     problem = spmopt.lower(spmopt.load(networks.lstm()), PLAIN, order="searched")
     found = spmopt.run(spmopt.solve(problem, "lru"))
     assert found.same
@@ -105,7 +105,7 @@ def _by_name(problem: Problem, found: Trace) -> Mapping[str, Bytes]:
 def test_activations_that_are_computed_again_change_nothing(
     network: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     kept = training_graph(network(), optimizer="adam")
     again, count = recomputed(kept)
     assert count > 1

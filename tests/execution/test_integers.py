@@ -150,7 +150,7 @@ def test_numbers_beyond_an_integer_are_its_nearest() -> None:
 def test_an_integer_network_is_computed_from_a_scratchpad(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     b = GraphBuilder("quantized", element_type="int8")
     x, w = b.input("x", (2, 4, 8, 8)), b.weight("w", (4, 4, 3, 3))
     scales = b.weight("scales", (4,), element_type="fp32")
@@ -170,7 +170,7 @@ def test_an_integer_network_is_computed_from_a_scratchpad(
 def test_pairs_of_conversions_are_computed_as_what_they_stand_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     nodes = [
         make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
         make_node("DequantizeLinear", ["xq", "s", "z"], ["xd"]),
@@ -195,7 +195,7 @@ def test_pairs_of_conversions_are_computed_as_what_they_stand_for(
 
 
 def test_what_cannot_be_cut_is_computed_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     b = GraphBuilder("row")
     x = b.weight("x", (64,))
     y = b.add("CumSum", [b.add("Abs", [x])], name="sum", axis=0)

@@ -158,7 +158,7 @@ def test_enlarging_is_that_of_onnx(factors: tuple[int, int], how: str, rounding:
     x = np.arange(12.0).reshape(1, 1, 3, 4)
     shape = (1, 1, 3 * factors[0], 4 * factors[1])
     asked: Attributes = {"coordinate_transformation_mode": how, "nearest_mode": rounding}
-    given: dict[str, Any] = {"mapping": "nearest", **asked}
+    given: dict[str, Any] = {"mode": "nearest", **asked}
     model = helper.make_node("Resize", ["x", "", "", "shape"], ["y"], **given)
     expected: Any = ReferenceEvaluator(model).run(
         None, {"x": x, "shape": np.array(shape, np.int64)}

@@ -157,7 +157,7 @@ GRADIENTS: Mapping[str, Build] = {
     "LpPool": of_x("LpPool", (2, 3, 6, 5), p=2, **POOL),
     "GlobalLpPool": lambda b: b.add("Flatten", [of_x("GlobalLpPool", (2, 3, 6, 5), p=3)(b)]),
     "MaxPoolIndices": places,
-    "DepthToSpace": of_x("DepthToSpace", (2, 8, 3, 3), blocksize=2, mapping="CRD"),
+    "DepthToSpace": of_x("DepthToSpace", (2, 8, 3, 3), blocksize=2, mode="CRD"),
     "SpaceToDepth": of_x("SpaceToDepth", (2, 2, 4, 6), blocksize=2),
     "Trilu": of_x("Trilu", (2, 4, 5), upper=0, k=1),
     "TopK": lambda b: b.add_many("TopK", [b.weight("x", (3, 7))], name="it", k=3, axis=1)[0],
@@ -181,12 +181,12 @@ GRADIENTS: Mapping[str, Build] = {
     "ScatterND, sums": indexed("ScatterND", (4, 5), (3, 1), (3, 5), reduction="add"),
     "ReverseSequence": indexed("ReverseSequence", (5, 3, 2), (3,)),
     "GridSample": grid,
-    "Resize": of_x("Resize", (2, 3, 4, 5), shape=(2, 3, 7, 3), mapping="linear"),
-    "Resize, cubic": of_x("Resize", (1, 2, 5, 6), shape=(1, 2, 8, 9), mapping="cubic"),
+    "Resize": of_x("Resize", (2, 3, 4, 5), shape=(2, 3, 7, 3), mode="linear"),
+    "Resize, cubic": of_x("Resize", (1, 2, 5, 6), shape=(1, 2, 8, 9), mode="cubic"),
     "Resize, corners": of_x(
-        "Resize", (1, 2, 3, 4), shape=(1, 2, 6, 8), mapping="linear", **{HOW: "align_corners"}
+        "Resize", (1, 2, 3, 4), shape=(1, 2, 6, 8), mode="linear", **{HOW: "align_corners"}
     ),
-    "Upsample": of_x("Upsample", (1, 2, 3, 4), shape=(1, 2, 6, 8), mapping="nearest"),
+    "Upsample": of_x("Upsample", (1, 2, 3, 4), shape=(1, 2, 6, 8), mode="nearest"),
     "LSTMUpdate": long_step,
     "GRUUpdate": short_step,
     "SoftmaxCrossEntropyLoss": loss("SoftmaxCrossEntropyLoss", (3, 4, 2)),

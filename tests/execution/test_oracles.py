@@ -107,12 +107,12 @@ def test_grids_are_those_of_torch(mapping: str, padding: str, corners: int) -> N
     x = CHOSEN.standard_normal((2, 3, 6, 7))
     grid = CHOSEN.uniform(-1.3, 1.3, (2, 4, 5, 2))
     dy = CHOSEN.standard_normal((2, 3, 4, 5))
-    asked = {"mapping": mapping, "padding_mode": padding, "align_corners": corners}
+    asked = {"mode": mapping, "padding_mode": padding, "align_corners": corners}
     image, places = (torch.tensor(each, requires_grad=True) for each in (x, grid))
     made = torch.nn.functional.grid_sample(
         image,
         places,
-        mapping={"linear": "bilinear"}.get(mapping, mapping),
+        mode={"linear": "bilinear"}.get(mapping, mapping),
         padding_mode=padding,
         align_corners=bool(corners),
     )

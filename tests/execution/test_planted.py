@@ -20,7 +20,7 @@ EACH = 17
 def case() -> tuple[Program, Computation]:
     """A training step on 3 KiB, which keep less than half of its tensors."""
     with pytest.MonkeyPatch.context() as patch:
-        install(patch, fluid=bounds_only)
+        install(patch, lp_bound=bounds_only)
         workload = spmopt.load(convolution(), training=True, optimizer="momentum")
         problem = spmopt.lower(workload, spmopt.machine(spm="3KiB", page="64B"))
         schedule = spmopt.solve(problem, "belady-size:granularity=page").schedule

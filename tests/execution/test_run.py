@@ -39,7 +39,7 @@ def small() -> Problem:
 def test_every_scheduler_keeps_results(
     small: Problem, scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     for duplex in (False, True):
         on = spmopt.lower(small, spmopt.machine(small.machine, duplex=duplex))
         found = spmopt.run(spmopt.solve(on, scheduler, time_limit=1.0))
@@ -120,7 +120,7 @@ SMALL = "bert-tiny --batch 2 --param sequence=4 --param hidden=8 --param heads=2
 def test_a_network_beside_a_result_is_computed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     file = tmp_path / "belady.json"
     assert run(f"solve {SMALL} --training --optimizer adam --spm 2MB -s belady -o {file}").code == 0
     for data in ("integer", "normal"):
@@ -143,7 +143,7 @@ def test_a_network_beside_a_result_is_computed(
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp64"])
 def test_other_types_of_numbers(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     workload = spmopt.load(residual(), training=True, dtype=dtype, optimizer="sgd")
     problem = spmopt.lower(workload, spmopt.machine(spm="2KiB", page="64B"))
     found = spmopt.run(spmopt.solve(problem, "belady"), data="normal")
@@ -154,7 +154,7 @@ def test_other_types_of_numbers(dtype: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_has_no_kernel_is_named_or_hashed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     rules = tmp_path / "rules.toml"
     rules.write_text('["com.acme.Bent"]\noperations = 1\n', encoding="utf-8")
     spmopt.register_operators(rules)

@@ -23,7 +23,7 @@ KINDS = [f"{obstacle.words}_cycles" for obstacle in Obstacle]
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
 
 
 @pytest.fixture
@@ -42,10 +42,10 @@ def test_text(run: Run, stored: Path) -> None:
     assert lines[2].startswith("time ")
     assert any(line.startswith("Largest stalls: 3 of ") for line in lines)
     assert sum(line.startswith("step ") for line in lines) == 1
-    assert "\nShadow dual values (bound " in ran.out
+    assert "\nShadow prices (bound " in ran.out
     assert "\nSPM        each extra kB lowers the bound by at most " in ran.out
     assert "\nDRAM       each extra GB/s lowers the bound by at most " in ran.out
-    assert "\nSPM dual value by step:\n" in ran.out
+    assert "\nSPM shadow price by step:\n" in ran.out
     assert lines[-1].startswith("With d extra bytes of SPM (whole pages of 4 KiB)")
 
 

@@ -179,7 +179,7 @@ class TestCommand:
         source.write_text(
             "id,lower,upper,size\n" + "".join(f"b{k},0,{k + 5},3\n" for k in range(5))
         )
-        ran = run(f"place {source} --capacity 13B -o {tmp_path / 'o.csv'}")
+        ran = run(f"allocate {source} --capacity 13B -o {tmp_path / 'o.csv'}")
         assert (ran.code, ran.out) == (3, "")
         line, *table = ran.err.splitlines()
         assert line.startswith(
@@ -194,12 +194,12 @@ class TestCommand:
         source = tmp_path / "b.csv"
         source.write_text("id,lower,upper,size,offset\na,0,4,3,0\nb,1,3,2,2\n")
         for way in ("--capacity 9B", "--minimize"):
-            ran = run(f"place {source} {way} -o {tmp_path / 'o.csv'} --json")
+            ran = run(f"allocate {source} {way} -o {tmp_path / 'o.csv'} --json")
             assert ran.code == 3
             assert ran.record["status"] == "infeasible"
             conflict = ran.record["conflict"]
             assert (conflict["time"], conflict["missing_bytes"]) == ([1, 3], 1)
             assert [member["offset_bytes"] for member in conflict["members"]] == [0, 2]
             assert not (tmp_path / "o.csv").exists()
-        line = refused(run(f"place {source} --minimize -o {tmp_path / 'o.csv'}"), code=3)
+        line = refused(run(f"allocate {source} --minimize -o {tmp_path / 'o.csv'}"), code=3)
         assert line.startswith("error: buffers a and b: at fixed offsets 0 and 2 they overlap")

@@ -157,6 +157,6 @@ def test_views_have_ports_and_duals_of_each_bank(timing: str) -> None:
     duals = {figure.label: figure.value for figure in view.figures if "dual" in figure.label}
     assert view.duals is not None
     expected, _ = view.in_unit(view.duals.banks[0].space.per_byte * Fraction(view.little_bytes))
-    assert duals["Bank 0 dual value"] == pytest.approx(expected)
+    assert duals["Bank 0 shadow price"] == pytest.approx(expected)
     port = view.times.stall_by_cause[Cause.PORT]
     assert (port <= view.analysis.steps.operation_cycles).all()

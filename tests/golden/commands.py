@@ -20,7 +20,12 @@ COMMANDS = (
         "compare-convolution",
         "compare instances/convolution.json --json -o made -s "
         "belady,tsai:prefetch=next,residency:granularity=tensor,residency",
-        ("made/belady.json", "made/tsai:prefetch=next.json", "made/whole.json", "made/page.json"),
+        (
+            "made/belady.json",
+            "made/tsai:prefetch=next.json",
+            "made/residency:granularity=tensor.json",
+            "made/residency.json",
+        ),
     ),
     Command("compare-mappings", "compare instances/two-modes.json --json --objective energy"),
     Command("compare-duplex", "compare instances/duplex.json --json --objective traffic"),

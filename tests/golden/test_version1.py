@@ -16,7 +16,7 @@ CORPUS = Path(__file__).parent / "version1"
     [
         ("banks", "banks", "optimal"),
         ("belady", "belady", "feasible"),
-        ("lp-bound", "lp-bound", "unknown"),
+        ("fluid", "lp-bound", "unknown"),
         ("infeasible", "residency:granularity=tensor", "infeasible"),
         ("page", "residency", "feasible"),
         ("tsai", "tsai", "feasible"),

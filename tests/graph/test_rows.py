@@ -305,7 +305,7 @@ def test_rows_of_larger_maps_by_hand() -> None:
         return windows_of("Resize", [(1, 2, of, 3)], shape=(1, 2, rows, 3), **attributes)
 
     assert resized(16) == Window(size=8, divisor=2)
-    linear = resized(16, mapping="linear")
+    linear = resized(16, mode="linear")
     assert linear == Window(size=8, first=-1, span=3, divisor=2)
     asymmetric: dict[str, Any] = {
         "coordinate_transformation_mode": "asymmetric",
@@ -318,14 +318,14 @@ def test_rows_of_larger_maps_by_hand() -> None:
     assert inexact == Window(size=6, stride=3, first=-1, span=3, divisor=5)
     refused: list[dict[str, Any]] = [
         {"coordinate_transformation_mode": "tf_crop_and_resize"},
-        {"mapping": "cubic"},
+        {"mode": "cubic"},
         {"coordinate_transformation_mode": "half_pixel", "nearest_mode": "floor"},
     ]
     assert [resized(16, **each) for each in refused] == [None] * 3
     # A crop may be enlarged to the size of the whole.
     assert resized(8, coordinate_transformation_mode="tf_crop_and_resize") is None
     assert resized(8) == Window(size=8)
-    assert resized(4, mapping="linear", antialias=1) is None
+    assert resized(4, mode="linear", antialias=1) is None
 
 
 def test_rows_of_a_network_are_its_height() -> None:

@@ -64,7 +64,7 @@ def test_a_policy_takes_part_in_a_comparison_under_its_name() -> None:
 def test_every_kind_of_decision_is_taken(
     policy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     for problem in random_problems(25):
         assert solve(problem, policy, Request()).verified
 

@@ -28,7 +28,7 @@ ALL = 9
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No bound is computed with much effort."""
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
 
 
 def begun(study: Study, storage: Any, sampler: str = "random") -> Beginner:

@@ -22,7 +22,7 @@ LESS, MORE = StudyDirection.MINIMIZE, StudyDirection.MAXIMIZE
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(SPACE)
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     return runner(capsys)
 
 

@@ -114,7 +114,7 @@ def test_a_killed_process_loses_only_what_it_had_begun(
     assert 1 <= len(lost) <= 1 + workers
     before = {t.number: t.values for t in study_of(url).get_trials() if t.state.is_finished()}
     assert before
-    install(monkeypatch, residency=bounds_only, fluid=bounds_only)  # the rest need not be slow
+    install(monkeypatch, residency=bounds_only, lp_bound=bounds_only)  # the rest need not be slow
     study = search(url, slow_setup(), sampler="brute-force", trials=4, prune=False)
     trials = study.get_trials()
     assert all(trials[each.number].state is TrialState.FAIL for each in lost)

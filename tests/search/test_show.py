@@ -34,7 +34,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "s.toml").write_text(SPACE)
     (tmp_path / "c.toml").write_text(CAPPED)
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     return runner(capsys)
 
 

@@ -80,7 +80,7 @@ def exact_front(setup: Setup, figures_on: Figures) -> set[tuple[float, ...]]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prove the cost of computation in place of solving the relaxation."""
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
 
 
 @pytest.mark.usefixtures("quick")
@@ -308,5 +308,7 @@ def test_schedules_minimize_any_objective(tmp_path: Path, monkeypatch: pytest.Mo
             assert network["verified"]
             assert (network["bound"] is not None) == bounded
             assert not bounded or network["bound"] <= network["value"]
-    with pytest.raises(InputError, match="scheduler fluid: a search has no bounds on the replay"):
+    with pytest.raises(
+        InputError, match="scheduler lp-bound: a search has no bounds on the replay"
+    ):
         small_setup(scheduler="bound", schedule_for="replay")

@@ -48,8 +48,15 @@ class FakeEntry(SchedulerEntry):
         return self.fakes.load(self.name)
 
 
+_NAMES = {"lp_bound": "lp-bound", "whole": "residency:granularity=tensor"}
+
+
 def install(monkeypatch: pytest.MonkeyPatch, **answers: Answer) -> Fakes:
-    """Replace registered schedulers by ``answers``; those not given stay as they are."""
+    """Replace registered schedulers by ``answers``; those not given stay as they are.
+
+    Keywords cannot hold ``:`` or ``-``: ``lp_bound`` and ``whole`` are names for them.
+    """
+    answers = {_NAMES.get(name, name): answer for name, answer in answers.items()}
     fakes = Fakes(answers=dict(answers))
     entries = dict(registry.SCHEDULERS)
     for name in answers:

@@ -28,7 +28,7 @@ PROBLEM = random_problem(32, max_operations=8, max_tensors=6, required_resident=
 
 @pytest.fixture
 def result(monkeypatch: pytest.MonkeyPatch) -> Result:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     return compare(PROBLEM, ["belady"], Request())[0]
 
 
@@ -210,7 +210,7 @@ def test_a_large_enumeration_is_the_claim_of_its_scheduler(
     found = audit(PROBLEM, claim)
     assert not found.violations
     assert not found.repeated
-    said = "claimed by page (an enumeration), not checked"
+    said = "claimed by residency (an enumeration), not checked"
     assert any(said in line for line in verification_lines(PROBLEM, claim, found))
     assert verification_record(PROBLEM, claim, found)["status"] == said
     # Only of a bound for every schedule, and only within the tolerance.

@@ -185,10 +185,10 @@ def test_duals_that_prove_nothing() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"fusion": (1, 4)}, "the bound is over fewer fusion plans than are called 'all'"),
+        ({"micro_batches": (1, 4)}, "the bound is over fewer fusion plans than are called 'all'"),
         ({"most_products": 9}, "the bound is over fewer fusion plans than are called 'all'"),
         ({"name": "most"}, "no fusion plans are called 'most', over which the bound is to be"),
-        ({"fusion": (1, 2, 4, 8), "stripes": (1, 2)}, ""),
+        ({"micro_batches": (1, 2, 4, 8), "stripes": (1, 2)}, ""),
         ({"name": "single-product"}, ""),
     ],
 )
@@ -204,7 +204,7 @@ def test_a_bound_over_fewer_covers_than_its_name_says(changes: dict[str, Any], s
 def test_a_bound_above_the_schedule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     value = RESULT.value
     assert value is not None
-    monkeypatch.setattr("spmopt.audit.claims.cover_bound", lambda *_: value + 1)
+    monkeypatch.setattr("spmopt.audit.claims.fusion_bound", lambda *_: value + 1)
     found = complaint(replace(RESULT, fusion_bound=value + 1))
     assert (
         found
@@ -270,9 +270,9 @@ def test_what_pieces_compute_is_checked_by_their_names_and_the_graph() -> None:
     """Beside what the tileable graph's own problem says."""
     reads = PROBLEM.operations[14].reads
     found = complaints(RESULT, changed(14, reads=(0, *reads[1:])))
-    assert "fusion tiles: y1[2]: reads index 4 of axis 0 of x, but names x[0] only" in found
+    assert "fusion: y1[2]: reads index 4 of axis 0 of x, but names x[0] only" in found
     again = complaints(RESULT, changed(14, name="y1[1]"))
-    assert "fusion tiles: y1: m 2 to 4 is computed 2 times, by y1[1], y1[1]" in again
+    assert "fusion: y1: m 2 to 4 is computed 2 times, by y1[1], y1[1]" in again
     unknown = complaints(RESULT, changed(14, name="y1[4]"))
     assert "claim: operation y1[4]: is no fusion tile of a node by its name" in unknown
     (at,) = (at for at, each in enumerate(PROBLEM.operations) if each.name == "y2.d1[2]")
@@ -321,7 +321,7 @@ def test_it_is_said_what_holds() -> None:
     record: Any = verification_record(PROBLEM, RESULT, found)
     assert record["fusion_bound"] == float(RESULT.fusion_bound or 0)
     assert record["fusion_gap"] == RESULT.fusion_gap
-    assert record["fusion_plan"][0] == {"begin": 0, "end": 7, "fusion": 4, "stripes": 1}
+    assert record["fusion_plan"][0] == {"begin": 0, "end": 7, "micro_batches": 4, "stripes": 1}
     fused = replace(
         certificate(), fusion_space=replace(certificate().fusion_space, name="single-product")
     )

@@ -59,7 +59,7 @@ def small() -> Problem:
 
 
 def test_a_faulty_policy_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     problem = small()
     alone = spmopt.compare(problem, ["belady", "lru"])
     found = spmopt.compare(problem, ["belady", *POLICIES, "lru"])
@@ -75,7 +75,7 @@ def test_a_faulty_policy_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_its_row_says_why(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     found = spmopt.compare(small(), ["belady", policy])
     (note,) = found[policy.__name__].result.notes
     assert re.match(FAULTS[policy.__name__], note)

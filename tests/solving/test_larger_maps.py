@@ -61,7 +61,7 @@ class Net:
             self.weights[f"{name}.w"] = floats(channels, channels, 2, 2)
             return self.add("ConvTranspose", name, x, f"{name}.w", strides=[2, 2])
         self.weights[f"{name}.s"] = np.array([1, 1, 2, 2], np.float32)
-        return self.add("Resize", name, x, "", f"{name}.s", mapping=self.way)
+        return self.add("Resize", name, x, "", f"{name}.s", mode=self.way)
 
 
 def unet(folder: Path, way: str, *, depth: int = 1) -> Problem:

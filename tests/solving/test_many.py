@@ -32,7 +32,7 @@ def nowhere(problem: Problem, request: Request) -> Outcome:
 
 
 def test_one_attempt_is_the_start_and_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
-    fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": belady})
+    fakes = install(monkeypatch, whole=its_start, lp_bound=bounds_only, **{"belady-size": belady})
     result = solve(PROBLEM, "residency:granularity=tensor", ASKED, MANY)
     (attempt,), (search,) = (
         fakes.requests["belady-size"],
@@ -45,7 +45,7 @@ def test_one_attempt_is_the_start_and_is_verified(monkeypatch: pytest.MonkeyPatc
 
 
 def test_half_of_a_short_limit_is_for_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    fakes = install(monkeypatch, whole=its_start, fluid=bounds_only)
+    fakes = install(monkeypatch, whole=its_start, lp_bound=bounds_only)
     solve(
         PROBLEM, "residency:granularity=tensor", Request(objective=MAKESPAN, time_limit_s=3.0), MANY
     )
@@ -53,7 +53,7 @@ def test_half_of_a_short_limit_is_for_the_search(monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_a_plan_to_start_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": nowhere})
+    fakes = install(monkeypatch, whole=stream, lp_bound=bounds_only, **{"belady-size": nowhere})
     assert solve(PROBLEM, "residency:granularity=tensor", ASKED, MANY).verified
     assert fakes.requests["residency:granularity=tensor"][0].start is None
 
@@ -65,13 +65,13 @@ def test_an_attempt_in_another_order_is_no_start(monkeypatch: pytest.MonkeyPatch
         steps = replace(residency_plan.steps, operation=residency_plan.steps.operation[::-1].copy())
         return Outcome(residency_plan=replace(residency_plan, steps=steps))
 
-    fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": backwards})
+    fakes = install(monkeypatch, whole=stream, lp_bound=bounds_only, **{"belady-size": backwards})
     assert solve(PROBLEM, "residency:granularity=tensor", ASKED, MANY).verified
     assert fakes.requests["residency:granularity=tensor"][0].start is None
 
 
 def test_policies_that_ran_before_are_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": nowhere})
+    fakes = install(monkeypatch, whole=its_start, lp_bound=bounds_only, **{"belady-size": nowhere})
     kept, found = compare(PROBLEM, ["belady", "residency:granularity=tensor"], ASKED, MANY)
     assert found.value == kept.value
     assert "belady-size" not in fakes.requests

@@ -96,7 +96,7 @@ def test_the_relaxation_runs_once_an_order(monkeypatch: pytest.MonkeyPatch) -> N
         lru=in_order(DEEP),
         belady=in_order(DEEP),
         stream=in_order(BACK),
-        fluid=bounds_only,
+        lp_bound=bounds_only,
     )
     results = compare(branches(), ["lru", "belady", "stream"], Request())
     assert len(fakes.requests["lp-bound"]) == 2
@@ -112,13 +112,13 @@ def test_a_certificate_of_the_schedulers_own_is_taken(monkeypatch: pytest.Monkey
         certificate = replace(free(problem, request.objective), order=np.array(DEEP))
         return replace(in_order(DEEP)(problem, request), certificate=certificate)
 
-    fakes = install(monkeypatch, lru=proves, fluid=bounds_only)
+    fakes = install(monkeypatch, lru=proves, lp_bound=bounds_only)
     assert order_of(solve(branches(), "lru", Request())) == DEEP
     assert fakes.requests.get("lp-bound") is None
 
 
 def test_an_untrue_bound_of_another_order_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lru=in_order(DEEP), fluid=bounds_only)
+    install(monkeypatch, lru=in_order(DEEP), lp_bound=bounds_only)
     monkeypatch.setattr(checked_calls, "bound", lambda *_: Fraction(10**30))
     with pytest.raises(ScheduleError, match="one of them is wrong"):
         solve(branches(), "lru", Request())
@@ -142,7 +142,7 @@ def test_files_carry_the_order_and_are_verified(
 def test_a_bound_of_another_order_is_found_out(
     monkeypatch: pytest.MonkeyPatch, order: list[int] | None
 ) -> None:
-    install(monkeypatch, lru=in_order(DEEP), fluid=bounds_only)
+    install(monkeypatch, lru=in_order(DEEP), lp_bound=bounds_only)
     result = solve(branches(), "lru", Request())
     certificate = replace(proof(result), order=None if order is None else np.array(order))
     (violation,) = audit(branches(), replace(result, certificate=certificate)).violations

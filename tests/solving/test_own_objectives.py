@@ -66,7 +66,7 @@ def test_every_formulation_minimizes_any_weights(objective: Objective) -> None:
             "residency",
             "contiguous",
         ):
-            known = best["whole" if name.startswith("whole") else "residency"]
+            known = best["whole" if "tensor" in name else "page"]
             value = results[name].value
             assert known is not None
             assert value is not None

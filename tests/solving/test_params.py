@@ -41,7 +41,7 @@ def test_the_start_of_a_fusion_search_has_its_part_of_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fakes = install(
-        monkeypatch, residency=keeps_start, fusion=without_residency_plan, fluid=bounds_only
+        monkeypatch, residency=keeps_start, fusion=without_residency_plan, lp_bound=bounds_only
     )
     solve(PROBLEM, "fusion", Request(time_limit_s=100.0), SolveParams(list_fraction=0.5))
     assert fakes.requests["residency"][0].time_limit_s == 50.0

@@ -39,7 +39,7 @@ def test_roles() -> None:
         kinds_of_starts = {start.kind for start in starts}
         assert kinds_of_starts == {Kind.POLICY, *([Kind.FORMULATION] if name == "joint" else [])}
         if name in ("residency:granularity=tensor", "residency"):
-            assert {start.granularity for start in starts} <= {"tensor", name}
+            assert {start.granularity for start in starts} <= {"tensor", find(name).granularity}
     assert optimizers == [
         entry for entry in SCHEDULERS.values() if entry.starts or entry.fusion_plans
     ]
@@ -66,9 +66,9 @@ def test_who_takes_an_objective() -> None:
     everyone = f"{first}, joint, lp-bound, {last}"
     assert able(replay) == everyone
     banks = frozenset({"banks"})
-    assert able(time, features=banks) == "banks, fluid, or any policy, as belady"
+    assert able(time, features=banks) == "banks, lp-bound, or any policy, as belady"
     assert able(time, features=banks, bounders=False) == "banks, or any policy, as belady"
-    assert able(replay, features=banks) == "banks, fluid, or any policy, as belady"
+    assert able(replay, features=banks) == "banks, lp-bound, or any policy, as belady"
 
 
 def test_features_that_a_scheduler_does_not_know() -> None:
@@ -85,7 +85,7 @@ def test_features_that_a_scheduler_does_not_know() -> None:
 def test_unknown_name() -> None:
     with pytest.raises(InputError, match=r"no scheduler called 'belday'; did you mean belady\?"):
         find("belday")
-    with pytest.raises(InputError, match=r"choose one of .*belady, belady-size, .*fluid, "):
+    with pytest.raises(InputError, match=r"choose one of .*belady, belady-size, .*lp-bound, "):
         find("x")
 
 

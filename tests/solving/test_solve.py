@@ -56,7 +56,7 @@ def lost_results(problem: Problem, request: Request) -> Outcome:
 def test_policies_are_verified_and_bounded(
     monkeypatch: pytest.MonkeyPatch, objective: Objective
 ) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     results = compare(PROBLEM, POLICIES, Request(objective=objective))
     assert [result.scheduler for result in results] == POLICIES
     for result in results:
@@ -82,7 +82,7 @@ def test_all_are_held_against_the_best_bound(monkeypatch: pytest.MonkeyPatch) ->
             residency_plan=None, certificate=replace(certificate, dram_in=full, dram_out=full)
         )
 
-    install(monkeypatch, residency=keeps_start, fluid=nothing)
+    install(monkeypatch, residency=keeps_start, lp_bound=nothing)
     machine = replace(PROBLEM.machine, duplex=False)
     problem = replace(PROBLEM, machine=machine)
     page, fluid, lru = compare(problem, ["residency", "lp-bound", "lru"], Request())
@@ -106,7 +106,7 @@ def test_optimizer_starts_from_the_best_policy(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_optimizer_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, residency=stream, whole=without_residency_plan, fluid=bounds_only)
+    install(monkeypatch, residency=stream, whole=without_residency_plan, lp_bound=bounds_only)
     best, page, whole = compare(
         PROBLEM, ["belady", "residency", "residency:granularity=tensor"], Request(objective=TRAFFIC)
     )
@@ -120,7 +120,7 @@ def test_optimizer_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_optimizer_is_never_worse_than_a_policy_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes: dict[str, Answer] = {"belady": stream, "belady-size": stream, "lru": belady}
-    install(monkeypatch, whole=stream, fluid=bounds_only, **fakes)
+    install(monkeypatch, whole=stream, lp_bound=bounds_only, **fakes)
     lru, whole = compare(
         PROBLEM, ["lru", "residency:granularity=tensor"], Request(objective=TRAFFIC)
     )
@@ -248,7 +248,7 @@ def test_no_plan_and_no_start_is_unknown(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_stop_leaves_out_what_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    fakes = install(monkeypatch, belady=belady, fluid=bounds_only)
+    fakes = install(monkeypatch, belady=belady, lp_bound=bounds_only)
     request = Request(stop=lambda: "belady" in fakes.requests)
     results = compare(PROBLEM, ["belady", "lru", "stream"], request)
     assert [result.scheduler for result in results] == ["belady"]
@@ -270,12 +270,12 @@ def test_stop_ends_the_policies_that_an_optimizer_starts_from(
 
 def test_the_start_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
     verified: list[str] = []
-    install(monkeypatch, residency=keeps_start, fluid=bounds_only)
+    install(monkeypatch, residency=keeps_start, lp_bound=bounds_only)
     request = Request(report=lambda message, done: verified.append(message))
     page = solve(PROBLEM, "residency", request)
     assert page.verified
     assert "belady: verifying" in verified
-    assert "page: verifying" not in verified
+    assert "residency: verifying" not in verified
 
 
 def test_notes_and_class_bound_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,8 +314,8 @@ def test_progress_names_the_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     install(monkeypatch, residency=stream)
     solve(PROBLEM, "residency", Request(report=lambda message, done: said.append(message)))
-    assert "page: scheduling" in said
-    assert "page: verifying" in said
+    assert "residency: scheduling" in said
+    assert "residency: verifying" in said
     assert "belady: verifying" in said
 
 
@@ -359,7 +359,7 @@ def test_a_fusion_search_starts_alike_whoever_ran_before(monkeypatch: pytest.Mon
         )
 
     fakes = install(
-        monkeypatch, residency=by_tolerance, fusion=without_residency_plan, fluid=bounds_only
+        monkeypatch, residency=by_tolerance, fusion=without_residency_plan, lp_bound=bounds_only
     )
     solve(PROBLEM, "fusion", Request())
     compare(PROBLEM, ["residency", "fusion"], Request())

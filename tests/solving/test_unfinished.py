@@ -31,7 +31,7 @@ def hurried(problem: Problem, request: Request) -> Outcome:
 def test_a_policy_against_an_unfinished_bound(
     monkeypatch: pytest.MonkeyPatch, stop: Callable[[], bool], note: str
 ) -> None:
-    install(monkeypatch, fluid=hurried)
+    install(monkeypatch, lp_bound=hurried)
     result = solve(PROBLEM, "lru", Request(stop=stop))
     assert result.notes == (note,)
     lines = plain_text(result_parts(PROBLEM, result)).splitlines()
@@ -40,9 +40,9 @@ def test_a_policy_against_an_unfinished_bound(
 
 
 def test_a_finished_bound_has_no_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     assert solve(PROBLEM, "lru", Request()).notes == ()
-    install(monkeypatch, fluid=hurried, residency=keeps_start)
+    install(monkeypatch, lp_bound=hurried, residency=keeps_start)
     assert [result.notes for result in compare(PROBLEM, ["lru", "residency"], Request())] == [
         (),
         (),
@@ -51,18 +51,18 @@ def test_a_finished_bound_has_no_note(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nor_has_one_within_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = tiny({"x": (4, "in")}, [Op(reads="x", cycles=9)], spm=8)
-    install(monkeypatch, fluid=hurried)
+    install(monkeypatch, lp_bound=hurried)
     assert solve(alone, "lru", Request(tolerance=1.0)).notes == ()
 
 
 def test_a_table_says_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=hurried)
+    install(monkeypatch, lp_bound=hurried)
     results = compare(PROBLEM, ["stream", "lru", "lp-bound"], Request(objective=TRAFFIC))
     first, *_ = compare_view(PROBLEM, results).remarks
     assert first.startswith(OUT_OF_TIME_IN_TABLE)
     some = [replace(results[0], notes=()), *results[1:]]
     first, *_ = compare_view(PROBLEM, some).remarks
-    assert first == f"lru, fluid: {OUT_OF_TIME}"
+    assert first == f"lru, lp-bound: {OUT_OF_TIME}"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_all_axes(run: Run) -> None:
 def test_power_and_area_are_those_of_solve(run: Run) -> None:
     machine = f"{NETWORK} --spm 2MB --technology nvsim-stt --banks 16"
     for line in (f"{NETWORK} --spm 2MB", machine):
-        row, bound = run(f"sweep {line} -s belady,fluid --jobs 1 --json").record["rows"]
+        row, bound = run(f"sweep {line} -s belady,lp-bound --jobs 1 --json").record["rows"]
         solved = run(f"solve {line} -s belady --json").record
         (result,) = solved["results"]
         assert [row[name] for name in ("time_s", "energy_j", "power_w")] == [
@@ -88,9 +88,10 @@ def test_machines_with_banks_are_checked_first(run: Run) -> None:
     line = f"sweep {NETWORK} --jobs 1 --set bank=256kB:nvsim-sram,1MB:nvsim-stt"
     refused = run(f"{line} -s belady,residency")
     assert (refused.code, refused.out) == (2, "")
-    assert "scheduler residency: knows no banks; use banks, fluid, or any policy" in refused.err
-    assert "joint: no objective time; use replay, or another scheduler: banks, fluid, or any" in (
-        run(f"{line} -s joint").err
+    assert "scheduler residency: knows no banks; use banks, lp-bound, or any policy" in refused.err
+    assert (
+        "joint: no objective time; use timing async, or another scheduler: banks, lp-bound, or any"
+        in (run(f"{line} -s joint").err)
     )
     (row,) = run(f"{line} -s belady --json").record["rows"]
     assert (row["spm_bytes"], row["verified"]) == (1_256_000, True)
@@ -106,7 +107,7 @@ def test_batches(run: Run) -> None:
 
 
 def test_table_on_stdout(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+    install(monkeypatch, lp_bound=bounds_only)
     ran = run("sweep bert-tiny --spm 1MB -s belady --jobs 1 --objective traffic")
     (row,) = csv.DictReader(ran.out.splitlines())
     assert row["objective"] == "traffic"
@@ -119,7 +120,7 @@ def test_a_stored_problem(run: Run, tmp_path: Path) -> None:
     problem = tiny({"x": (16, "in")}, [Op(reads="x", cycles=2), Op(reads="x", cycles=2)], spm=8)
     path = tmp_path / "i.json"
     write_problem(path, problem)
-    rows = run(f"sweep {path} --spm 4B:20B:4B -s residency,fluid --jobs 1 --json").record["rows"]
+    rows = run(f"sweep {path} --spm 4B:20B:4B -s residency,lp-bound --jobs 1 --json").record["rows"]
     assert [row["spm_bytes"] for row in rows[::2]] == [4, 8, 12, 16, 20]
     assert [row["time_s"] for row in rows[::2]] == [28, 24, 20, 18, 18]
     assert {row["mapper"] for row in rows} == {"custom"}
@@ -133,8 +134,9 @@ def test_an_objective_that_a_scheduler_lacks(run: Run) -> None:
     ran = run(f"sweep {NETWORK} -s joint")
     assert ran.code == 2
     assert ran.err.strip().endswith(
-        "scheduler joint: no objective time; use replay, or another scheduler: whole, page, "
-        "fusion tiles, contiguous, fluid, or any policy, as belady"
+        "scheduler joint: no objective time; use timing async, or another scheduler: "
+        "residency:granularity=tensor, residency, fusion, contiguous, lp-bound, "
+        "or any policy, as belady"
     )
 
 
@@ -199,7 +201,7 @@ def test_killed_and_taken_up_again(
 
 def test_equal_sweeps_at_once_both_end_with_all_rows(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
-    line = f"sweep instances/mlp.json --spm 256B:1024B:256B -s belady,fluid --jobs 2 -o {path}"
+    line = f"sweep instances/mlp.json --spm 256B:1024B:256B -s belady,lp-bound --jobs 2 -o {path}"
     words = [sys.executable, "-m", "spmopt", *line.split()]
     both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [each.communicate(timeout=120)[0] for each in both]
@@ -286,6 +288,6 @@ def test_of_the_replay_optimizers_have_bounds(run: Run) -> None:
 
 
 def test_a_sweep_of_the_replay_has_no_line_of_bounds(run: Run) -> None:
-    ran = run(f"sweep {NETWORK} --spm 64kB,128kB --timing async -s fluid")
+    ran = run(f"sweep {NETWORK} --spm 64kB,128kB --timing async -s lp-bound")
     assert ran.code == 2
-    assert "scheduler fluid: a sweep has no bounds on the replay" in ran.err
+    assert "scheduler lp-bound: a sweep has no bounds on the replay" in ran.err

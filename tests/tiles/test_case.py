@@ -30,8 +30,8 @@ from tests.tiles.asked import case
         ({"replacement": "lp-bound"}, "gives a bound, no schedule"),
         (
             {"replacement": "joint"},
-            "no objective time; use replay, or another scheduler: whole, page, pieces, "
-            "contiguous, or any policy, as belady",
+            "no objective time; use timing async, or another scheduler: "
+            "residency:granularity=tensor, residency, fusion, contiguous, or any policy, as belady",
         ),
         ({"replacement": "double-buffer:reuse=some"}, "no choice of reuse"),
     ],

@@ -64,7 +64,7 @@ def test_bound_optimum_and_schedule_are_in_this_order(name: str, ports: bool) ->
 def test_policies_do_not_know_it() -> None:
     problem, _ = case(1, "energy", ports=False)
     objective = objective_named("energy", problem.machine)
-    with pytest.raises(InputError, match=r"belady: knows no retention; use banks, fluid$"):
+    with pytest.raises(InputError, match=r"belady: knows no retention; use banks, lp-bound$"):
         solve(problem, "belady", Request(objective=objective))
 
 

@@ -137,7 +137,7 @@ def test_the_bound_alone_is_that_of_the_schedule() -> None:
 def test_other_schedulers_say_who_knows_banks() -> None:
     case = banked(1)
     for name in ("residency", "residency:granularity=tensor", "contiguous"):
-        with pytest.raises(InputError, match="knows no banks; use banks, fluid"):
+        with pytest.raises(InputError, match="knows no banks; use banks, lp-bound"):
             solve(case, name, Request())
     uniform = tiny({"a": (4, "in")}, [Op(reads="a")], spm=8)
     with pytest.raises(InputError, match="the machine has no banks; give some by --bank"):

@@ -163,7 +163,7 @@ def test_no_time_and_a_policy_of_the_class() -> None:
 
 
 def test_only_the_replay_is_minimized() -> None:
-    with pytest.raises(InputError, match="no objective time; use replay"):
+    with pytest.raises(InputError, match="no objective time; use timing async"):
         solve(READS, "joint", Request(objective=MAKESPAN))
 
 

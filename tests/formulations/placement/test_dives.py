@@ -37,7 +37,7 @@ def test_next_to_a_good_order_few_buffers_change_at_times_and_all_at_others(
     monkeypatch.setattr(attempts, "height", lambda part, offsets: 100)
     factors: list[Any] = []
     scaled: Any = SimpleNamespace(
-        part=range(BUFFERS), ordered=lambda word, each: factors.append(each)
+        part=range(BUFFERS), order=lambda word, each: factors.append(each)
     )
     dives = Dives(scaled)
     for _ in range(25):
@@ -61,7 +61,7 @@ def test_the_first_dive_goes_no_nearer_to_the_bound_than_a_small_part_of_it(
 
     monkeypatch.setattr(attempts, "TreeSearch", Noted)
     monkeypatch.setattr(attempts, "height", lambda part, offsets: 0)
-    scaled: Any = SimpleNamespace(part=range(BUFFERS), ordered=lambda word, each: None)
+    scaled: Any = SimpleNamespace(part=range(BUFFERS), order=lambda word, each: None)
     for above in (16_000, 400, 60):
         Dives(scaled).dive(12_800, 12_800 + above, bool)
     assert capacities == [12_800 + 1000, 12_800 + 100, 12_800 + 60]

@@ -59,15 +59,14 @@ def solve(
     scheduler
         Name ('spmopt schedulers' lists them); default: fusion tiles or page.
     fusion
-        Fusion space: none (layer by layer), fuse (one product a group), batch, all.
+        Fusion space: none (layer by layer), single-product, batch, all.
     fusion_plan
-        File with a fusion plan to schedule: TOML, JSON or a result.
+        Fusion plan to schedule: TOML, JSON or a result file.
     objective
-        Objective: time, replay (time without step barriers), traffic or energy; two in order, as
+        Objective: time, traffic or energy; two in order, as
         time,traffic.
     timing
-        step (sum over steps of the longer of computation and DMA), or async (simulated without
-        barriers between steps).
+        step (sum over steps), or async (no barriers between steps).
     time_limit
         Time limit of each scheduler, in seconds.
     tolerance
@@ -158,9 +157,9 @@ def compare(
     schedulers
         Names; default: all usual ones that support the objective.
     fusion
-        Fusion space: none (layer by layer), fuse (one product a group), batch, all.
+        Fusion space: none (layer by layer), single-product, batch, all.
     fusion_plan
-        File with a fusion plan to schedule: TOML, JSON or a result.
+        Fusion plan to schedule: TOML, JSON or a result file.
     objective, timing, time_limit, tolerance, threads, params, callbacks
         As for :func:`solve`.
 

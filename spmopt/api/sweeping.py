@@ -96,8 +96,7 @@ def sweep(
     objective
         Objective: time, replay, traffic or energy.
     timing
-        step (sum over steps of the longer of computation and DMA), or async (simulated without
-        barriers between steps).
+        step (sum over steps), or async (no barriers between steps).
     time_limit
         Time limit of each schedule, in seconds.
     tolerance

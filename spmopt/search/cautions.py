@@ -27,7 +27,7 @@ def cautions(setup: Setup) -> Iterator[str]:
     if _is_bandwidth_free(setup):
         yield (
             "bandwidth costs nothing in this search, so that none but the highest can lead; give "
-            "it a dual value, as area.mm2_per_gbps = 0.1 in [space], or gbps = 0.1 in [cost] "
+            "it a price, as area.mm2_per_gbps = 0.1 in [space], or gbps = 0.1 in [cost] "
             "and the "
             "objective cost"
         )

@@ -62,7 +62,7 @@ def test_a_sweep_is_drawn_by_what_is_asked_for(run: Run, swept: Path) -> None:
 
 def test_the_page_of_a_search_is_its_front(run: Run) -> None:
     run(TUNE)
-    shown = run("tune show --shadow-dual values --json").record
+    shown = run("tune show --shadow-prices --json").record
     record = run("report --storage tune.db -o r.html --json").record
     text = Path("r.html").read_text()
     blocks = Document.of(text).blocks()

@@ -74,8 +74,10 @@ def test_exit_codes_are_all_documented() -> None:
 
 
 def test_schedulers_are_all_documented() -> None:
-    rows = re.findall(r"^\| (`[a-z`, -]+`) \| (?:nothing|whole|pages|bytes)", MANUAL, re.MULTILINE)
-    assert [name for row in rows for name in re.findall("[a-z-]+", row)] == list(SCHEDULERS)
+    rows = re.findall(
+        r"^\| (`[a-z`, :=-]+`) \| (?:nothing|whole|pages|bytes)", MANUAL, re.MULTILINE
+    )
+    assert [name for row in rows for name in re.findall("[a-z:=-]+", row)] == list(SCHEDULERS)
 
 
 def test_energy_defaults_are_those_of_the_program() -> None:

@@ -48,7 +48,9 @@ COMMANDS = (
         ("banks.json",),
     ),
     Command(
-        "pulp", "solve instances/mlp.json --scheduler whole --backend pulp:cbc --json", quick=False
+        "pulp",
+        "solve instances/mlp.json --scheduler residency:granularity=tensor --backend pulp:cbc --json",
+        quick=False,
     ),
     Command("contiguous", "solve instances/lstm.json --scheduler contiguous --json"),
     Command(

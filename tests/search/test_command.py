@@ -84,14 +84,14 @@ def test_the_best_of_one_objective(run: Run, tmp_path: Path) -> None:
 
 def test_shadow_duals_are_a_table(run: Run) -> None:
     run(TUNE)
-    shown = run("tune show --shadow-dual values")
+    shown = run("tune show --shadow-prices")
     assert "1 MB more SPM   1 GB/s more DRAM   1 PE more" in shown.out
     old = run("tune show --worth")
-    assert (old.out, "--worth is deprecated; use --shadow-dual values" in old.err) == (
+    assert (old.out, "--worth is deprecated; use --shadow-prices" in old.err) == (
         shown.out,
         True,
     )
-    (first, *_) = run("tune show --shadow-dual values --json").record["shadow_prices"]
+    (first, *_) = run("tune show --shadow-prices --json").record["shadow_prices"]
     assert first["unit"] == "s"
     assert first["bound"] > 0
     assert (
@@ -170,7 +170,7 @@ def test_show_refuses_what_it_cannot(run: Run) -> None:
     assert "no study called 'x'" in run("tune show --study x").err
     assert "has trials 0 to 0" in run("tune show --study t --trial 1").err
     assert "is for --trial" in run("tune show --study t --network a").err
-    assert "is for the front" in run("tune show --study t --trial 0 --shadow-dual values").err
+    assert "is for the front" in run("tune show --study t --trial 0 --shadow-prices").err
     assert "a schedule is no table" in run("tune show --study t --trial 0 -o a.csv").err
     assert "there is no 'a'" in run("tune show --study t --trial 0 --network a -o r.json").err
     run(f"{TUNE} -s bound --study b --trials 1")

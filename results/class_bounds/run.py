@@ -32,7 +32,7 @@ def measured(case: Case, limit_s: float) -> Figures:
     """
     problem = case.problem()
     request = Request(objective=MAKESPAN, time_limit_s=limit_s)
-    outcome, _, totals, figures = staged(problem, "whole", request)
+    outcome, _, totals, figures = staged(problem, "residency:granularity=tensor", request)
     value, known = totals.value(MAKESPAN), outcome.class_bound
     if outcome.certificate is None or known is None or known.certificate is None:
         raise ScheduleError("whole: a bound is missing")

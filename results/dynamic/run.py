@@ -130,7 +130,7 @@ def fused(rows: pd.DataFrame) -> pd.DataFrame:
         listed = measured(rows, kind, column)
         for point, found in best.items():
             at = listed.loc[point]
-            ratios = [at[RULE], at["page"], found] / at[BASE]
+            ratios = [at[RULE], at["residency"], found] / at[BASE]
             name = f"{point[1]} {STEPS[point[2]]}"
             lines.append([f"{kind}, {unit}", name, f"{scale * at[BASE]:.4g}"])
             lines[-1] += [*map(change, ratios), percent(gap[point])]

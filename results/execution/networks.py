@@ -34,7 +34,7 @@ GREEDY = (
     *("stream", "lru", "belady", "belady-size", "belady-size:granularity=page", "frequency"),
     *("static", "msa", "tsai", "next-layer", "autotm", "double-buffer"),
 )
-OPTIMIZERS = ("whole", "residency", "contiguous")
+OPTIMIZERS = ("residency:granularity=tensor", "residency", "contiguous")
 FEW = 120
 """Operations of the networks that ``joint`` is asked for."""
 LARGE_BYTES = 5_000_000

@@ -89,7 +89,9 @@ class Study:
 
     def page(self, rows: pd.DataFrame) -> str:
         """Return the text between the marks of the page: where, short tables, links to others."""
-        shown, linked, cells = [], [], 0
+        shown: list[str] = []
+        linked: list[str] = []
+        cells = 0
         for title, whole, left in self._texts(rows):
             most = SHOWN_CELLS // whole.shape[1] if not shown else len(whole)
             if shown and cells + whole.size > SHOWN_CELLS:

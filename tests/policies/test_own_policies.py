@@ -127,11 +127,11 @@ def test_a_decision_that_is_none_is_one_line(decision: object, said: str) -> Non
 
 
 def test_names_of_policies_do_not_hide_schedulers() -> None:
-    def page(problem: Problem) -> Stays:
+    def belady(problem: Problem) -> Stays:
         return []
 
-    entry = find(page)
-    assert entry.name == "tests.policies.test_own_policies.page"
+    entry = find(belady)
+    assert entry.name == "tests.policies.test_own_policies.belady"
     assert find(lambda problem: []).name == "lambda"
     assert find(SchedulerEntry(name="mine", target=nothing)).name == "mine"
     problem = next(random_problems(1))

@@ -64,7 +64,7 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
     "name",
     [
         "page",
-        "residency:granularity=tensor",
+        "whole",
         "gaps",
         "scale",
         "anytime",

@@ -187,7 +187,7 @@ def test_bounds_of_whole_tensors_and_of_another_order() -> None:
     assert figures["class_gap"] <= figures["gap"]
     assert 20 < figures["peak_mb"] <= figures["peak_checked_mb"]
     assert reach(TINY, "tsai", "traffic", 1e-4, 10.0)["gap"] >= 0
-    with pytest.raises(ScheduleError, match="fluid: no schedule within 10 s"):
+    with pytest.raises(ScheduleError, match="lp-bound: no schedule within 10 s"):
         reach(TINY, "lp-bound", "time", 1e-3, 10.0)
 
 
@@ -211,7 +211,7 @@ def test_classes_are_in_order() -> None:
     assert figures["proved"] is True
     assert figures["paged_bound"] <= figures["joint"] == figures["joint_bound"] == 13952
     assert figures["joint"] <= figures["fixed"] <= figures["policy"]
-    assert figures["residency"] <= figures["whole"]
+    assert figures["page"] <= figures["whole"]
     assert figures["whole_replay"] <= figures["whole"]
     assert figures["barrier_cost"] == 14656 / 13952 - 1
 
@@ -220,7 +220,7 @@ def test_the_example_is_a_recorded_line() -> None:
     page = (RESULTS / "joint" / "README.md").read_text(encoding="utf-8")
     rows = json.loads((RESULTS / "joint" / "rows.json").read_text(encoding="utf-8"))["rows"]
     (line,) = (row["figures"] for row in rows if row["name"].startswith("lenet forward"))
-    for figure in ("joint", "fixed", "whole_replay", "residency:granularity=tensor", "residency"):
+    for figure in ("joint", "fixed", "whole_replay", "whole", "page"):
         assert f"{line[figure]:,}" in page
     for cost in ("command_cost", "barrier_cost", "whole_cost"):
         assert f"{100 * line[cost]:.3g} %" in page

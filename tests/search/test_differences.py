@@ -42,7 +42,7 @@ def test_what_differs_is_named_with_both_values() -> None:
     ]
     other = replace(of(), scheduler="lru", tolerance=0.5, time_limit_s=1.0, schedule_for="traffic")
     assert between(of(), other) == [
-        "scheduler lru, was page",
+        "scheduler lru, was residency",
         "schedule_for traffic, was time",
         "tolerance 0.5, was 0.001",
         "and 1 more",

@@ -22,12 +22,10 @@ from spmopt.reporting.curves.columns import (
     varying,
 )
 from spmopt.reporting.curves.layout import COVER, LISTED, Chart, chart_of
-from spmopt.reporting.plain import HEADS, Json, column, plain, table
+from spmopt.reporting.plain import HEADS, Json, column, table
 from spmopt.reporting.quantities import percent, share
 
 _OF_OBJECTIVE = {"time": "s", "replay": "s", "traffic": "B", "energy": "J"}
-_HIDDEN = 0.25
-"""Part of the height of curves below which a gap between them is hard to see."""
 _MOST_PANELS = 60
 """Panels of a view that is only one of several."""
 
@@ -104,32 +102,9 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
     )
 
 
-def opening(curves: Curves) -> int:
-    """Return the number of the view that shows most at first.
-
-    That is the first, unless curves and bound run into each other in it: where they fall so far
-    along x that in most panels the largest gap is but a small part of the height, the gap itself
-    is what is shown.
-    """
-    first = curves.views[0]
-    gaps = [at for at, each in enumerate(curves.views) if each.y.key == "gap" and each.x == first.x]
-    heights = [height for panel in first.panels if (height := panel.height_of_gaps) > 0]
-    return gaps[0] if gaps and heights and np.median(heights) < _HIDDEN else 0
-
-
-def curves_record(curves: Curves) -> Json:
-    """Return all that is shown of a sweep, for a page; points are numbers of rows."""
-    opens = opening(curves)
-    first = curves.views[opens]
-    return {
-        "title": f"{curves.subject}: {first.y.label} over {first.x.label}",
-        "opens": opens,
-        "subtitle": curves.conditions,
-        "remarks": list(curves.remarks),
-        "rows": {name: [row[name] for row in curves.rows] for name in curves.names},
-        "views": plain(curves.views),
-        "tables": {"accounts": _accounts(curves), "rows": _rows(curves)},
-    }
+def curves_tables(curves: Curves) -> list[Json]:
+    """Return tables of a page: what each scheduler comes to, and the rows."""
+    return [_accounts(curves), _rows(curves)]
 
 
 def _accounts(curves: Curves) -> Json:
@@ -146,16 +121,15 @@ def _accounts(curves: Curves) -> Json:
 
 
 def _rows(curves: Curves) -> Json:
-    """Return all rows; columns that are alike in all of them come last."""
-    alike = {name: len({row[name] for row in curves.rows}) == 1 for name in curves.names}
-    names = sorted(curves.names, key=lambda name: alike[name])
+    """Return all rows, without the columns that are alike in all of them."""
+    names = [name for name in curves.names if len({row[name] for row in curves.rows}) > 1]
     units = {each.key: each.unit for each in (*sweep(curves.rows), *MEASURED)}
     units |= {"gap": "change", "solve_s": "s", "area_mm2": "", "dma_setup_cycles": ""}
+    aims = {str(row["objective"]) for row in curves.rows}
+    units |= dict.fromkeys(("value", "bound"), _OF_OBJECTIVE[aims.pop()] if len(aims) == 1 else "")
     titles = {each.key: each.label for each in (*SWEPT, *MEASURED)}
     columns = [
-        column(name, units=_OF_OBJECTIVE, of=names.index("objective"))
-        if name in ("value", "bound")
-        else column(
+        column(
             name,
             units.get(name),
             titles.get(name, ""),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from spmopt.analysis.steps import Reals
 from spmopt.reporting.curves import LISTED, Band, Chart, Curves, Panel, Series
@@ -25,6 +26,7 @@ from spmopt.reporting.plots.style import (
     TEXT,
     alone,
     canvas,
+    draw_legend,
     dress,
     finish,
     legible,
@@ -89,6 +91,15 @@ def save_curves(curves: Curves, view: Chart, path: Path) -> None:
     InputError
         The file cannot be written, or its name does not end in that of a picture format.
     """
+    shown = len(view.panels)
+    more = f" (the first {_MOST_PANELS} of {shown})" if shown > _MOST_PANELS else ""
+    title = legible(f"{curves.subject}: {view.y.label} over {view.x.label}{more}")
+    heading = f"{title}\n{paragraph(curves.conditions, MOST_LETTERS)}"
+    finish(curves_figure(view), (), heading, path)
+
+
+def curves_figure(view: Chart) -> Figure:
+    """Return the panels of a view, at most 24, with one legend."""
     count = min(len(view.panels), _MOST_PANELS)
     columns = min(2 if count <= _FEW else 3, count)
     rows = -(-count // columns)
@@ -98,10 +109,8 @@ def save_curves(curves: Curves, view: Chart, path: Path) -> None:
         plot_curves(view, panel, ax)
     for ax in axes[count:]:
         ax.set_axis_off()
-    shown = "" if count == len(view.panels) else f" (the first {count} of {len(view.panels)})"
-    title = legible(f"{curves.subject}: {view.y.label} over {view.x.label}{shown}")
-    heading = f"{title}\n{paragraph(curves.conditions, MOST_LETTERS)}"
-    finish(figure, axes[:count], heading, path)
+    draw_legend(figure, axes[:count])
+    return figure
 
 
 def _draw_band(ax: Axes, band: Band) -> None:

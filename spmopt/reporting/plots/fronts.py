@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from spmopt.core.errors import InputError
 from spmopt.reporting.palette import BOUND, COLORS
@@ -18,6 +19,7 @@ from spmopt.reporting.plots.style import (
     TEXT,
     alone,
     canvas,
+    draw_legend,
     dress,
     finish,
     legible,
@@ -128,6 +130,16 @@ def save_front(
     InputError
         No such figure, or a file that cannot be written.
     """
+    first, *said = front.lines
+    title = legible(f"{front.name}: {front.subject}; {first}")
+    heading = "\n".join((title, *(paragraph(text, MOST_LETTERS) for text in said)))
+    finish(front_figure(front, x, y, bars=bars), (), heading, path)
+
+
+def front_figure(
+    front: Front, x: str | None = None, y: str | None = None, *, bars: bool = True
+) -> Figure:
+    """Return the same without a heading."""
     fields = {key for share in front.shares for key in share.parts}
     heights = [4.6, 0.9 + 0.35 * len(fields)] if bars and fields else [4.6]
     figure, grid = canvas(len(heights), 1, 1.2 + sum(heights), heights)
@@ -135,10 +147,8 @@ def save_front(
     plot_front(front, x, y, axes[0])
     if len(axes) > 1:
         plot_importances(front, axes[1])
-    first, *said = front.lines
-    title = legible(f"{front.name}: {front.subject}; {first}")
-    heading = "\n".join((title, *(paragraph(text, MOST_LETTERS) for text in said)))
-    finish(figure, axes, heading, path)
+    draw_legend(figure, axes)
+    return figure
 
 
 Plane = tuple[Axis, Axis]

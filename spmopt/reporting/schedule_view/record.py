@@ -19,7 +19,6 @@ from spmopt.reporting.occupancy import KINDS, kind_numbers
 from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain
 from spmopt.reporting.quantities import capacity_unit
-from spmopt.reporting.roofline import roofline_record
 from spmopt.reporting.schedule_view.fused_groups import FusedGroupSpan
 from spmopt.reporting.schedule_view.view import (
     GB,
@@ -103,7 +102,6 @@ def schedule_record(picture: ScheduleView) -> Json:
         "residencies": plain(picture.residencies),
         "commands": _commands(picture),
         "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
-        "roofline": roofline_record(picture.analysis.by_layer()),
         "explained": _explain(picture),
         "shadow_prices": _duals(picture),
     }

@@ -10,9 +10,10 @@ from matplotlib.collections import PathCollection
 from matplotlib.text import Annotation
 
 from spmopt.core.errors import InputError
+from spmopt.reporting.page.sheets import front_page
 from spmopt.reporting.plots import fronts
 from spmopt.reporting.plots.fronts import plot_front, plot_importances, save_front
-from spmopt.reporting.search.front import Limit, front_record
+from spmopt.reporting.search.front import Limit
 from tests.reporting.search.fronts import AREA, NUMBER, TIME, front
 
 
@@ -99,7 +100,7 @@ def test_hints_on_packages_stand_on_the_page_and_on_no_picture(
     hinted = replace(front(), hints=("The importance needs x; pip install 'spmopt[results]'",))
     save_front(hinted, tmp_path / "front.png")
     assert "pip install" not in headings[0]
-    assert "pip install" in str(front_record(hinted)["lines"])
+    assert "pip install" in front_page(hinted)
 
 
 def test_long_conditions_are_not_clipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,8 +76,8 @@ function drawContrast([a], { gaps, tables }, board) {
   byId("contrast").hidden = false;
 }
 
-/** Tables and rooflines of one or two schedules. */
-function drawDetails(schedules, parts, board, look) {
+/** Tables of one or two schedules. */
+function drawDetails(schedules, parts, board) {
   const marks = schedules.map(({ mark }) => mark);
   const choices = [["Figures per", PER], ...(marks.length > 1 ? [["Schedule", marks]] : [])];
   const make = (per, mark = "") => {
@@ -91,12 +91,4 @@ function drawDetails(schedules, parts, board, look) {
     });
   };
   fill("tables", tablesOf(choices, make));
-  const rooflines = parts.map(({ roofline }) => roofline);
-  const draw = () =>
-    fill("roofline", rooflines.flatMap((each, place) => [
-      ...(marks.length > 1 ? [dom`<h3>${schedules[place].heading}</h3>`] : []),
-      ...rooflineChart(each, rooflines, look.bounds),
-    ]));
-  draw();
-  return draw;
 }

@@ -36,10 +36,8 @@ async function schedulePage() {
   board.changed = debounced(() => writeLink(board), 400);
   board.axis.listeners.push(board.changed);
   drawFind(schedules[0], board);
-  let drawRoofs = () => {};
   theme.changed = () => {
     board.draw();
-    drawRoofs();
     board.changed();
   };
   document.documentElement.dataset.drawn = "pictures";
@@ -48,7 +46,7 @@ async function schedulePage() {
       const parts = await Promise.all(schedules.map((_, place) => block(`tables-${place}`)));
       board.explained = parts.map(({ explained }) => explained);
       if (contrast) drawContrast(schedules, contrast, board);
-      drawRoofs = drawDetails(schedules, parts, board, look);
+      drawDetails(schedules, parts, board);
       document.documentElement.dataset.drawn = "all";
     }),
   );

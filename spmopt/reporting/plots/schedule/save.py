@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from spmopt.core.errors import InputError, unknown
 from spmopt.reporting.contrast import bytes_kept_more, require_comparable
 from spmopt.reporting.headings import speak
+from spmopt.reporting.plots.roofline import plot_roofline
 from spmopt.reporting.plots.schedule.addresses import plot_map
 from spmopt.reporting.plots.schedule.axes import retitle, seconds
 from spmopt.reporting.plots.schedule.over_time import (
@@ -20,7 +21,6 @@ from spmopt.reporting.plots.schedule.over_time import (
     plot_lanes,
     plot_occupancy,
 )
-from spmopt.reporting.plots.schedule.roofline import plot_roofline
 from spmopt.reporting.plots.style import LINE, MOST_LETTERS, canvas, finish, legible, paragraph
 from spmopt.reporting.results import figures
 from spmopt.reporting.schedule_view import ScheduleView
@@ -33,7 +33,7 @@ _PANELS: dict[str, _Panel] = {
     "occupancy": (plot_occupancy, 2.6),
     "lanes": (plot_lanes, 2.4),
     "dual": (plot_dual, 1.6),
-    "roofline": (plot_roofline, 4.8),
+    "roofline": (lambda view, ax: plot_roofline(view.analysis.by_layer(), ax), 4.8),
 }
 PICTURES = (*_PANELS, "all", "compare")
 """What can be drawn; ``all`` is all but the roofline."""
@@ -63,8 +63,12 @@ def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> Non
         )
     if len(pictures) == 2:
         require_comparable(pictures[0], pictures[1])
-    figure = _comparison(*pictures) if name == "compare" else _panels(name, pictures)
-    finish(figure, (), _heading(pictures), path)
+    finish(figure_of(name, pictures), (), _heading(pictures), path)
+
+
+def figure_of(name: str, pictures: Sequence[ScheduleView]) -> Figure:
+    """Return one of :data:`PICTURES`, without a heading."""
+    return _comparison(*pictures) if name == "compare" else _panels(name, pictures)
 
 
 def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:

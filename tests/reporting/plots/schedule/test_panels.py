@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.image import imread
@@ -30,7 +30,6 @@ from spmopt.reporting.plots.schedule import (
     plot_lanes,
     plot_map,
     plot_occupancy,
-    plot_roofline,
 )
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView, schedule_record
 from tests import banks_by_hand
@@ -92,14 +91,14 @@ def test_nothing_is_drawn_after_the_end(panel: Callable[[ScheduleView, Axes], Ax
 def test_a_map_has_each_rectangle_where_it_lies(
     monkeypatch: pytest.MonkeyPatch, timing: str, most: int
 ) -> None:
-    """As drawn: one by one, and as an image."""
-    monkeypatch.setattr(addresses, "MOST_DRAWN", most)
+    """As shapes, and as pixels."""
+    monkeypatch.setattr(addresses, "MOST_SHAPES", most)
     one = picture("residency", timing)
     boxes, ax = Boxes.of(one), plot_map(one)
     for text in ax.texts:
         text.set_visible(False)
     drawn = [c for c in ax.collections if isinstance(c, PolyCollection)]
-    assert sum(len(c.get_paths()) for c in drawn) == (boxes.tensor.size if most else 0)
+    assert sum(len(c.get_paths()) for c in drawn) == boxes.tensor.size
     at, kinds = pixels(ax), boxes.kind != KINDS.index("scratch")
     large = (boxes.right - boxes.left) * (boxes.high - boxes.low) * kinds
     for row in np.argsort(-large)[:12]:
@@ -211,27 +210,8 @@ def test_the_price_ends_at_what_a_little_more_saves(
 
 def test_without_duals_there_is_no_such_picture() -> None:
     problem, residency_plan = random_schedule(1)
-    with pytest.raises(InputError, match="has no dual values of the scratchpad"):
+    with pytest.raises(InputError, match="has no shadow prices of the scratchpad"):
         plot_dual(ScheduleView.of(result_of(problem, residency_plan)))
-
-
-def test_the_roofline_has_the_layers_of_the_record() -> None:
-    one = picture("residency")
-    roofline: Any = schedule_record(one)["roofline"]
-    ax = plot_roofline(one)
-    clouds = [c for c in ax.collections if isinstance(c, PathCollection)]
-    drawn = np.concatenate([np.asarray(c.get_offsets()) for c in clouds])
-    expected = [
-        pair
-        for pair in zip(
-            roofline["points"]["intensity"], roofline["points"]["attained"], strict=True
-        )
-        if pair[0] is not None
-    ]
-    np.testing.assert_allclose(sorted(drawn.tolist()), sorted(expected))
-    (roof,) = [line for line in ax.get_lines() if len(np.asarray(line.get_xdata())) == 3]
-    assert np.asarray(roof.get_xdata())[1] == pytest.approx(roofline["roof"]["ridge"])
-    assert np.asarray(roof.get_ydata())[1] == pytest.approx(one.problem.machine.fastest)
 
 
 @pytest.mark.parametrize("timing", TIMINGS)

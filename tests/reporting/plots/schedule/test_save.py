@@ -87,7 +87,7 @@ def test_long_names_keep_both_ends_and_lines_become_one() -> None:
 def test_many_rectangles_become_an_image(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(addresses, "MOST_DRAWN", 10)
+    monkeypatch.setattr(addresses, "MOST_SHAPES", 10)
     path = tmp_path / f"p.{suffix}"
     save_picture("map", [picture("residency")], path)
     assert (b"<image" if suffix == "svg" else b"/Subtype /Image") in path.read_bytes()
@@ -116,7 +116,7 @@ def test_refusals(tmp_path: Path) -> None:
         ("map", [], path, "takes 1 or 2 schedules, not 0"),
         ("map", [one, other], path, "name two schedules of one problem"),
         ("map", [one, picture("residency", "async")], path, "timing step and async"),
-        ("dual", [other], path, "has no dual values"),
+        ("dual", [other], path, "has no shadow prices"),
         ("map", [one], tmp_path / "p.gif", r"p.gif: not a picture format.*\.png, \.svg, \.pdf"),
         ("map", [one], tmp_path / "none" / "p.png", "cannot be written"),
     ):
@@ -129,6 +129,6 @@ def test_two_maps_say_what_their_full_color_means(tmp_path: Path) -> None:
     path = tmp_path / "p.svg"
     save_picture("compare", [picture("belady"), picture("residency")], path)
     text = path.read_text(encoding="utf-8")
-    for place, other in (("A: belady", "B"), ("B: page", "A")):
+    for place, other in (("A: belady", "B"), ("B: residency", "A")):
         said = f"full color: kept between two uses here, but not by {other}"
         assert f"SPM map of {place}; {said}" in text

@@ -8,9 +8,8 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis.breakdown import Breakdown, break_down
-from spmopt.analysis.capacity import ScopeFigures, scope_figures
 from spmopt.analysis.layers import StepLayers
-from spmopt.analysis.reuse import Reuse, Scope, bytes_needed, reuse
+from spmopt.analysis.reuse import Reuse, Scope, ScopeFigures, bytes_needed, reuse, scope_figures
 from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.analysis.tensors import Columns, tensor_columns, use_columns
 from spmopt.core.problem import Problem
@@ -95,6 +94,4 @@ class Analysis:
 
     def scopes(self) -> tuple[ScopeFigures, ...]:
         """Measure reuse by scope, shorter ones first."""
-        return tuple(
-            scope_figures(self.steps.view, self.layers, self.reuse, scope) for scope in Scope
-        )
+        return tuple(scope_figures(self.reuse, scope) for scope in Scope)

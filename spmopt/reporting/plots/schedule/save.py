@@ -15,12 +15,7 @@ from spmopt.reporting.headings import speak
 from spmopt.reporting.plots.roofline import plot_roofline
 from spmopt.reporting.plots.schedule.addresses import plot_map
 from spmopt.reporting.plots.schedule.axes import retitle, seconds
-from spmopt.reporting.plots.schedule.over_time import (
-    plot_dual,
-    plot_gain,
-    plot_lanes,
-    plot_occupancy,
-)
+from spmopt.reporting.plots.schedule.over_time import plot_lanes, plot_occupancy
 from spmopt.reporting.plots.style import LINE, MOST_LETTERS, canvas, finish, legible, paragraph
 from spmopt.reporting.results import figures
 from spmopt.reporting.schedule_view import ScheduleView
@@ -32,12 +27,12 @@ _PANELS: dict[str, _Panel] = {
     "map": (plot_map, 3.4),
     "occupancy": (plot_occupancy, 2.6),
     "lanes": (plot_lanes, 2.4),
-    "dual": (plot_dual, 1.6),
     "roofline": (lambda view, ax: plot_roofline(view.analysis.by_layer(), ax), 4.8),
 }
 PICTURES = (*_PANELS, "all", "compare")
 """What can be drawn; ``all`` is all but the roofline."""
-_COMPARED = (2.9, 2.9, 2.3, 2.3, 1.5)
+_ALONG_TIME = ("map", "occupancy", "lanes")
+_COMPARED = (2.9, 2.9, 2.3, 2.3)
 _ABOVE = 0.45
 _MOST_LETTERS = 120
 _TIED = "\N{NO-BREAK SPACE}"
@@ -51,8 +46,7 @@ def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> Non
     ------
     InputError
         No such picture, as many schedules as it does not take, two that are not of one problem
-        or not in the same times, shadow prices that are not there, or a file that cannot be
-        written.
+        or not in the same times, or a file that cannot be written.
     """
     if name not in PICTURES:
         raise unknown("picture", name, PICTURES)
@@ -73,7 +67,7 @@ def figure_of(name: str, pictures: Sequence[ScheduleView]) -> Figure:
 
 def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
     """Draw the same panels of every picture, one below the other."""
-    names, heads = _along_time(pictures) if name == "all" else [name], headings(pictures)
+    names, heads = _ALONG_TIME if name == "all" else (name,), headings(pictures)
     chosen = [(each, one) for each in names for one in zip(pictures, heads, strict=True)]
     figure, axes = _column([_PANELS[each][1] for each, _ in chosen])
     for ax, (each, (picture, head)) in zip(axes, chosen, strict=True):
@@ -90,23 +84,22 @@ def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
 
 
 def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
-    """Draw maps, what only one keeps between uses in full color; lanes, and the time gained."""
+    """Draw maps, what only one keeps between uses in full color, and lanes."""
     figure, axes = _column(_COMPARED)
     pairs = ((first, second), (second, first))
     heads = headings((first, second))
     for ax in axes:
         _span(ax, (first, second))
     for place, ((one, other), above, below) in enumerate(
-        zip(pairs, axes[:2], axes[2:4], strict=True)
+        zip(pairs, axes[:2], axes[2:], strict=True)
     ):
         plot_map(one, above, marked=bytes_kept_more(one, other))
         colored = f"full color: kept between two uses here, but not by {MARKS[1 - place]}"
         retitle(above, f"SPM map of {heads[place]}; {colored}")
         plot_lanes(one, below)
         retitle(below, f"Engine and DMA channel of {heads[place]}")
-    plot_gain(first, second, axes[4])
     _label_last(axes)
-    _explain_lanes(axes[4], first)
+    _explain_lanes(axes[-1], first)
     return figure
 
 
@@ -129,17 +122,6 @@ def _label_last(axes: Sequence[Axes]) -> None:
     for ax in axes[:-1]:
         ax.set_xlabel("")
         ax.tick_params(labelbottom=False)
-
-
-def _along_time(pictures: Sequence[ScheduleView]) -> list[str]:
-    """Return panels of ``all``.
-
-    Of shadow prices where every schedule has them, and not all are zero.
-    """
-    names, duals = ["map", "occupancy", "lanes"], [picture.spaces for picture in pictures]
-    counted = any(space.counted.any() for each in duals for space in each.values())
-    priced = all(duals) and counted
-    return [*names, "dual"] if priced else names
 
 
 def _explain_lanes(ax: Axes, picture: ScheduleView) -> None:

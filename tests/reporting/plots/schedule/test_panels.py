@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -16,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import StepPatch
 
-from spmopt.core.errors import InputError
 from spmopt.metrics import metrics
 from spmopt.reporting.contrast import bytes_kept_more
 from spmopt.reporting.occupancy import KINDS
@@ -25,17 +23,14 @@ from spmopt.reporting.plots.schedule import (
     Boxes,
     addresses,
     over_time,
-    plot_dual,
-    plot_gain,
     plot_lanes,
     plot_map,
     plot_occupancy,
 )
-from spmopt.reporting.schedule_view import TIMINGS, ScheduleView, schedule_record
+from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from tests import banks_by_hand
 from tests.reporting.samples import picture
 from tests.reporting.schedule_view.small import result_of
-from tests.verifier.random_plans import random_schedule
 
 
 def stairs(ax: Axes) -> dict[tuple[int, str], Any]:
@@ -71,7 +66,7 @@ def pixels(ax: Axes) -> Callable[[float, float], list[float]]:
     return at
 
 
-@pytest.mark.parametrize("panel", [plot_map, plot_occupancy, plot_lanes, plot_dual])
+@pytest.mark.parametrize("panel", [plot_map, plot_occupancy, plot_lanes])
 def test_nothing_is_drawn_after_the_end(panel: Callable[[ScheduleView, Axes], Axes]) -> None:
     """On the longer time axis of another schedule."""
     one = picture("residency")
@@ -183,44 +178,6 @@ def test_lanes_say_how_busy_the_machine_is() -> None:
     busy = metrics(one.problem.machine, one.totals)
     assert labels[0] == f"compute\n{round(100 * busy.compute_busy, 1):g} %"
     assert labels[3] == f"stall\n{round(100 * (1 - busy.compute_busy), 1):g} %"
-
-
-@pytest.mark.parametrize(
-    ("timing", "spm", "amount", "words"),
-    [
-        ("steps", 1024, 1, "1 B"),
-        ("replay", 10_000, 1000, "1 kB"),
-        ("replay", 10_000_000, 10**6, "1 MB"),
-    ],
-)
-def test_the_price_ends_at_what_a_little_more_saves(
-    timing: str, spm: int, amount: int, words: str
-) -> None:
-    one = picture("residency", timing)
-    assert one.problem.machine.spm_bytes == 1024
-    worth: Any = schedule_record(one)["shadow_prices"]
-    larger = replace(one.problem, machine=replace(one.problem.machine, spm_bytes=spm))
-    ax = plot_dual(replace(one, problem=larger))
-    (line,) = ax.get_lines()
-    y = np.asarray(line.get_ydata(), float)
-    assert y[-1] == pytest.approx(worth["per_mb"] * amount / 10**6, rel=0.01)
-    assert ax.get_title("left").startswith(f"SPM shadow price: {words} more lowers the bound by ")
-    assert (np.diff(y) >= 0).all()
-
-
-def test_without_duals_there_is_no_such_picture() -> None:
-    problem, residency_plan = random_schedule(1)
-    with pytest.raises(InputError, match="has no shadow prices of the scratchpad"):
-        plot_dual(ScheduleView.of(result_of(problem, residency_plan)))
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-def test_the_lead_ends_at_the_difference(timing: str) -> None:
-    first, second = picture("belady", timing), picture("residency", timing)
-    ax = plot_gain(first, second)
-    y = np.asarray(ax.get_lines()[-1].get_ydata(), float)
-    expected = (first.times.cycles - second.times.cycles) / first.problem.machine.clock_hz
-    assert y[-1] == pytest.approx(expected)
 
 
 def test_axes_that_are_given_are_drawn_into() -> None:

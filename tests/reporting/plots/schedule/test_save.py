@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.image
-import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError
@@ -29,20 +27,6 @@ def test_every_picture_is_1200_pixels_wide(name: str, tmp_path: Path) -> None:
     height, width, _ = matplotlib.image.imread(path).shape
     assert width == 1200
     assert height > 250
-
-
-def test_duals_that_are_all_zero_have_no_panel(tmp_path: Path) -> None:
-    one, path = picture("residency"), tmp_path / "p.png"
-    assert one.dual is not None
-    assert one.duals is not None
-    assert one.dual.any()
-    spm = replace(one.duals.spm, dual=np.zeros_like(one.duals.spm.dual))
-    unpriced = replace(one.duals, spm=spm)
-    heights = []
-    for each in (one, replace(one, duals=unpriced)):
-        save_picture("all", [each], path)
-        heights.append(matplotlib.image.imread(path).shape[0])
-    assert heights[1] < heights[0]
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
@@ -116,7 +100,6 @@ def test_refusals(tmp_path: Path) -> None:
         ("map", [], path, "takes 1 or 2 schedules, not 0"),
         ("map", [one, other], path, "name two schedules of one problem"),
         ("map", [one, picture("residency", "async")], path, "timing step and async"),
-        ("dual", [other], path, "has no shadow prices"),
         ("map", [one], tmp_path / "p.gif", r"p.gif: not a picture format.*\.png, \.svg, \.pdf"),
         ("map", [one], tmp_path / "none" / "p.png", "cannot be written"),
     ):

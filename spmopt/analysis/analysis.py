@@ -11,7 +11,7 @@ from spmopt.analysis.breakdown import Breakdown, break_down
 from spmopt.analysis.layers import StepLayers
 from spmopt.analysis.reuse import Reuse, Scope, ScopeFigures, bytes_needed, reuse, scope_figures
 from spmopt.analysis.steps import StepFigures, step_figures
-from spmopt.analysis.tensors import Columns, tensor_columns, use_columns
+from spmopt.analysis.tensors import Columns, tensor_columns
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.verifier import ScheduleArrays
@@ -87,10 +87,6 @@ class Analysis:
     def by_tensor(self) -> Columns:
         """Measure each tensor."""
         return tensor_columns(self.steps, self.reuse)
-
-    def by_use(self) -> Columns:
-        """Measure each tensor in each operation."""
-        return use_columns(self.steps, self.reuse)
 
     def scopes(self) -> tuple[ScopeFigures, ...]:
         """Measure reuse by scope, shorter ones first."""

@@ -105,6 +105,11 @@ def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
     return (line.tensor[row] * line.steps + operation) * line.steps + following, row
 
 
+def step_of_operation(picture: ScheduleView) -> Ints:
+    """Return (n,) the step of each operation."""
+    return np.argsort(picture.view.timeline.order)
+
+
 def next_groups(found: KeptOtherwise, picture: ScheduleView) -> tuple[list[str], Ints]:
     """Return groups of layers, and (rows,) that of the use that ends each interval."""
     layers = picture.analysis.steps.layers
@@ -123,7 +128,7 @@ def bytes_kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
     require_comparable(other, picture)
     found, rows = gaps(other, picture), picture.residencies
     found = found.take(found.bytes_saved > 0)
-    at = np.argsort(picture.view.timeline.order)[other.view.timeline.order]
+    at = step_of_operation(picture)[other.view.timeline.order]
     begin, end = at[found.from_step], at[found.to_step]
     order = np.argsort(rows.tensor, kind="stable")
     held = rows.tensor[order]

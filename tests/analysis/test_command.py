@@ -66,20 +66,6 @@ def test_details_add_up_to_the_network(run: Run, tmp_path: Path, per: str) -> No
             assert sum(row[name] for row in record["types"]) == result[name]
 
 
-def test_uses_name_operations_and_scopes(run: Run) -> None:
-    record = run(f"analyze {NETWORK} -s belady --per use --json").record
-    scopes = [use["scope"] for use in record["uses"]]
-    assert {None, *(scope["scope"] for scope in record["scopes"] if scope["gaps"])} == {*scopes}
-    for scope in record["scopes"]:
-        assert scopes.count(scope["scope"]) == scope["gaps"]
-    loss = next(use for use in record["uses"] if use["name"] == "pooler.tanh")
-    assert (loss["operation"], loss["access"]) == ("pooler.tanh", "write")
-    assert (loss["next_operation"], loss["scope"]) == ("pooler.tanh.loss", "forward-backward")
-    text = run(f"analyze {NETWORK} -s belady --per use").out.splitlines()
-    row = next(line for line in text if line.startswith("pooler.tanh "))
-    assert row.split()[1:3] == ["pooler.tanh", "write"]
-
-
 def test_what_is_counted_is_whole(run: Run) -> None:
     record = run(f"analyze {NETWORK} -s belady --per operation --json").record
     rows = [record["network"], *record["types"], *record["operations"]]
@@ -143,14 +129,14 @@ def test_a_result_file_must_be_true(run: Run, stored: Path) -> None:
 
 def test_a_result_file_without_a_schedule_is_refused(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    assert run(f"solve {NETWORK} -s fluid -o {path}").code == 0
+    assert run(f"solve {NETWORK} -s lp-bound -o {path}").code == 0
     assert "holds no schedule, but a bound on time, " in refused(run(f"analyze {path}"))
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (f"analyze {NETWORK} -s fluid", "gives a bound, no schedule"),
+        (f"analyze {NETWORK} -s lp-bound", "gives a bound, no schedule"),
         (f"analyze {NETWORK} -s beladi", "did you mean belady?"),
         (f"analyze {NETWORK} --per layers", "did you mean layer?"),
         (f"analyze {NETWORK} --csv /dev/null/rows.csv", "a folder is needed"),

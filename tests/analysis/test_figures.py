@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spmopt.analysis import Analysis, Cause, Scope
+from spmopt.analysis import Analysis, Cause
 from spmopt.analysis.steps import attainable, ridge_point
 from spmopt.assemble import assemble
 from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stores
 from spmopt.verifier import verify
-from tests.analysis.small import kept, streamed, training_step
+from tests.analysis.small import streamed, training_step
 from tests.tiny import Op, tiny
 
 
@@ -64,23 +64,6 @@ def test_tensors() -> None:
     assert (x["uses"], x["dram_in_bytes"], x["dram_out_bytes"]) == (3, 24, 0)
     assert (x["flop"], x["reuse_frequency"]) == (32 + 4 + 32, 68 / 8)
     assert (x["reusable_bytes"], x["captured_bytes"], x["resident"]) == (16, 0, 0)
-
-
-def test_uses() -> None:
-    analysis = kept(training_step(spm=24))
-    uses = analysis.by_use()
-    table = {pair: k for k, pair in enumerate(zip(uses["name"], uses["operation"], strict=True))}
-    assert len(table) == 19
-    x, w, y1 = table["x", "conv"], table["w", "conv"], table["y1", "relu"]
-    following = list(zip(uses["next_operation"], uses["scope"], strict=True))
-    assert (following[x], uses["size_bytes"][x]) == (("add", Scope.BLOCK.words), 8)
-    assert following[w] == ("conv.d0", Scope.FORWARD_BACKWARD.words)
-    assert (following[y1], uses["captured_bytes"][y1]) == ((None, None), 0)
-    # 32 operations on 8 and on 4 bytes.
-    assert uses["reuse_frequency"][[x, w, y1]].tolist() == [4, 8, 0.5]
-    captured = analysis.by_tensor()["captured_bytes"]
-    for tensor, name in enumerate(analysis.problem.tensor_names):
-        assert uses["captured_bytes"][uses["name"] == name].sum() == captured[tensor]
 
 
 def test_resident_part_is_a_mean_over_time() -> None:

@@ -174,26 +174,18 @@ class TestCommands:
     def test_feasible_has_none(self, run: Run, path: Path) -> None:
         assert run(f"solve {path} -s stream --json").record["conflict"] is None
 
-    def test_many_members_get_a_table(self, run: Run, path: Path) -> None:
+    def test_some_members_stand_for_all_in_one_line(self, run: Run, path: Path) -> None:
         # All four are needed for a conflict: 12 + 8 + 4 + 4 > 24.
-        rows = ["a  12 bytes", "b   8 bytes", "c   4 bytes", "d   4 bytes"]
+        some = "a (12 bytes), b (8 bytes), c (4 bytes) and 1 more already do not fit"
         for command in ("solve", "compare"):
-            option = "-s" if command == "solve" else "--schedulers"
-            out = run(f"{command} {path} --spm 24B {option} belady").out
-            assert "a (12 bytes), b (8 bytes), c (4 bytes) and 1 more already do not fit" in out
-            assert [line.strip() for line in out.splitlines()][-4:] == rows
-        ran = run(f"analyze {path} --spm 24B -s belady")
-        assert ran.code == 3
-        line, *table = ran.err.splitlines()
-        assert line.startswith("error: operation op0: ")
-        assert [row.strip() for row in table] == rows
+            assert some in run(f"{command} {path} --spm 24B -s belady").out
+        assert some in refused(run(f"analyze {path} --spm 24B -s belady"), code=3)
 
     def test_verify_proves_it_again(self, run: Run, path: Path, tmp_path: Path) -> None:
         result = tmp_path / "r.json"
         assert run(f"solve {path} --spm 24B -s belady -o {result}").code == 3
         out = run(f"verify {result}").out
         assert "proof     operation op0: its required-resident operands need 28 bytes" in out
-        assert out.splitlines()[-1].split() == ["d", "4", "bytes"]
         record = run(f"verify {result} --json").record
         assert record["infeasible"] == record["conflict"]["line"]
         assert record["conflict"]["irreducible"] is True

@@ -174,21 +174,18 @@ def test_members_do_not_fit_but_all_of_them_less_one_do(seed: int, windows: bool
 
 
 class TestCommand:
-    def test_a_line_and_a_table(self, run: Run, tmp_path: Path) -> None:
+    def test_a_line(self, run: Run, tmp_path: Path) -> None:
         source = tmp_path / "b.csv"
         source.write_text(
             "id,lower,upper,size\n" + "".join(f"b{k},0,{k + 5},3\n" for k in range(5))
         )
         ran = run(f"allocate {source} --capacity 13B -o {tmp_path / 'o.csv'}")
         assert (ran.code, ran.out) == (3, "")
-        line, *table = ran.err.splitlines()
+        (line,) = ran.err.splitlines()
         assert line.startswith(
             "error: time 0: the 5 buffers that live then need 15 bytes, available are 13, "
             "missing are 2; "
         )
-        assert len(table) == 5
-        assert table[0].split() == ["b0", "3", "bytes", "times", "0", "to", "5"]
-        assert max(map(len, table)) <= 80
 
     def test_fields_for_programs(self, run: Run, tmp_path: Path) -> None:
         source = tmp_path / "b.csv"

@@ -112,36 +112,12 @@ def test_energy_in_banks_is_no_time_of_the_channel() -> None:
     assert float(worth.per_byte_per_s) == pytest.approx(0, abs=1e-6)
 
 
-def test_a_step_that_waits_for_a_port_is_not_bound_by_the_engine() -> None:
-    problem = read(read_bytes_per_s=1)
-    worth = of_ports(problem, 2**BITS)
-    # The port reads 8 bytes in 8 cycles; 1 % faster, rounded up, in 4.
-    assert worth.bound == 8
-    assert worth.banks[0].faster_port == 4
-    text = said(problem, worth)
-    assert "0 steps bound by the channel, 1 by ports of banks, 0 by the engine" in text
-    assert "1 by the engine" in said(problem, of_ports(problem, 0))
-
-
-def test_small_duals_of_a_port_in_many_steps_are_not_nothing() -> None:
-    problem = read(steps=400, cycles=10, read_bytes_per_s=1)
-    worth = of_ports(problem, 2**BITS // 200)
-    assert worth.banks[0].port_dual.max() < 0.01
-    assert worth.banks[0].faster_port == pytest.approx(400 * 4 / 200)
-    assert "port 1 % faster lowers the bound by at most 8 s" in said(problem, worth)
-    free = said(problem, of_ports(problem, 0))
-    assert "port a faster one does not lower the bound" in free
-
-
 def test_rates_at_the_limit_are_judged_too() -> None:
     problem = read(read_bytes_per_s=LARGEST, write_bytes_per_s=LARGEST)
     for rate in (1, LARGEST - 1, LARGEST):
         fast = at_rate(problem, rate, clock=rate)
         worth = priced(fast, BOTH)
         assert worth.per_byte_per_s >= 0
-        (bank,) = worth.banks
-        assert bank.faster_port is not None
-        assert 0 <= bank.faster_port <= worth.bound
     assert little_bandwidth(fast.machine) == 0
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spmopt.core.problem import Problem
-from spmopt.metrics import metrics
 from spmopt.reporting.ablation.decisions import Decision, Key
 from spmopt.reporting.ablation.sentences import remarks, sentences
 from spmopt.reporting.fusion_plans import cut_words, fused_groups_words
@@ -55,7 +54,7 @@ def ablation_parts(problem: Problem, decisions: Sequence[Decision]) -> Iterator[
         ruled=True,
     )
     yield ""
-    yield from (*sentences(decisions), *remarks(problem, decisions))
+    yield from (*sentences(decisions), *remarks(problem))
 
 
 def _row(decision: Decision) -> tuple[str, ...]:
@@ -103,7 +102,7 @@ def ablation_record(problem: Problem, decisions: Sequence[Decision]) -> Json:
     return {
         "problem": problem_record(problem),
         "sentences": sentences(decisions),
-        "remarks": remarks(problem, decisions),
+        "remarks": remarks(problem),
         "decisions": decision_rows(decisions),
     }
 
@@ -131,27 +130,10 @@ def decision_rows(decisions: Sequence[Decision]) -> list[Json]:
 def decision_table(decisions: Sequence[Decision]) -> Json:
     """Return the table of a page."""
     heads = [column(name, *about, help=said) for name, (*about, said) in _COLUMNS.items()]
-    rows = [[_cells(each)[name] for name in _COLUMNS] for each in decisions]
+    records = decision_rows(decisions)
+    for record, each in zip(records, decisions, strict=True):
+        record |= {"decision": each.key.words, "by": by(each)}
+        record["saved_part"] = each.saved_cycles / each.before_cycles if each.before_cycles else 0.0
+        record["solve_s"] = None if each.made is None else each.made.solve_s
+    rows = [[record[name] for name in _COLUMNS] for record in records]
     return table("What each decision is worth", "decisions.csv", heads, rows)
-
-
-def _cells(decision: Decision) -> Mapping[str, object]:
-    totals, bound = decision.totals, decision.bound
-    before = decision.before_cycles
-    return {
-        "decision": decision.key.words,
-        "by": by(decision),
-        "time_s": decision.seconds(decision.cycles),
-        "saved_s": decision.seconds(decision.saved_cycles),
-        "saved_part": decision.saved_cycles / before if before else 0.0,
-        "compute_s": decision.seconds(totals.compute_cycles),
-        "waiting_s": decision.seconds(decision.waiting_cycles),
-        "dram_in_bytes": totals.dram_in_bytes,
-        "dram_out_bytes": totals.dram_out_bytes,
-        "energy_j": metrics(decision.problem.machine, totals).energy_j,
-        "peak_spm_bytes": totals.peak_spm_bytes,
-        "bound_s": None if bound is None else decision.seconds(bound),
-        "bound_gap": decision.gap,
-        "bound_of": decision.bound_of,
-        "solve_s": None if decision.made is None else decision.made.solve_s,
-    }

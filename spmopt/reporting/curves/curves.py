@@ -21,13 +21,11 @@ from spmopt.reporting.curves.columns import (
     title,
     varying,
 )
-from spmopt.reporting.curves.layout import COVER, LISTED, Chart, chart_of
+from spmopt.reporting.curves.layout import Chart, chart_of
 from spmopt.reporting.plain import HEADS, Json, column, table
-from spmopt.reporting.quantities import percent, share
+from spmopt.reporting.quantities import share
 
 _OF_OBJECTIVE = {"time": "s", "replay": "s", "traffic": "B", "energy": "J"}
-_MOST_PANELS = 60
-"""Panels of a view that is only one of several."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,7 +83,7 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
     rows = tuple(rows)
     keys = varying(rows, extra)
     ranks = _ranks(rows)
-    views, left_out = _views(rows, keys, extra, ranks)
+    views = tuple(_views(rows, keys, extra, ranks))
     if not views:
         raise InputError("no row has a schedule or a bound; nothing can be drawn")
     networks = list(dict.fromkeys(str(row["network"]) for row in rows))
@@ -98,7 +96,7 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
         names=tuple(names),
         views=views,
         accounts=tuple(_account(rows, name, keys) for name in ranks),
-        remarks=(*_remarks(rows, views), *left_out),
+        remarks=tuple(_remarks(rows, views)),
     )
 
 
@@ -149,22 +147,14 @@ def _ranks(rows: Sequence[Row]) -> dict[str, int]:
 
 def _views(
     rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str], ranks: dict[str, int]
-) -> tuple[tuple[Chart, ...], tuple[str, ...]]:
-    """Lay out what can be, the objective over the longest range first; and say the rest out."""
-    found: list[Chart] = []
-    crowded: list[str] = []
+) -> Iterator[Chart]:
+    """Lay out what can be, the objective over the longest range first."""
     for x in _ranges(rows, keys, extra):
         others = [key for key in keys if key != x.key]
         for y in _measures(rows):
             view = chart_of(rows, x, y, others, ranks)
-            if view is None:
-                continue
-            if found and len(view.panels) > _MOST_PANELS:
-                crowded.append(f"{y.label} over {x.label} ({len(view.panels)} panels)")
-            else:
-                found.append(view)
-    said = f"Left out, as there would be too many panels: {', '.join(crowded)}."
-    return tuple(found), (said,) if crowded else ()
+            if view is not None:
+                yield view
 
 
 def _ranges(rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str]) -> list[Quantity]:
@@ -211,28 +201,15 @@ def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:
         verified = sum(row["verified"] is True for row in made)
         said = "all" if verified == len(made) else f"{verified}"
         yield f"{len(made)} schedules, {said} verified when they were made."
-    if any(panel.band is not None for panel in views[0].panels):
-        orders = dict.fromkeys(panel.band.order for panel in views[0].panels if panel.band)
+    orders = dict.fromkeys(panel.band.order for panel in views[0].panels if panel.band)
+    if orders:
         yield (
             f"Band: from the certified bound to the best schedule, at each point; the optimum of "
             f"the {' or '.join(orders)} order lies in it. Between points it guides the eye."
         )
-    others = {str(row["order"]) for row in made if row["order"]} - {LISTED, COVER}
-    for own, said in (
-        (others, "in another order, whose optimum is another; gaps are to its own bound."),
-        (
-            {COVER},
-            "in fusion tiles, on the cover that was chosen; gaps are to the bound over the "
-            "fusion space.",
-        ),
-    ):
-        names = sorted({str(row["scheduler"]) for row in made if row["order"] in own})
-        if names:
-            yield f"{', '.join(names)}: {said}"
-    bounds = [row for row in rows if row["verified"] is None and row["gap"] is not None]
-    if bounds:
-        most = max(number(row, "gap") for row in bounds)
-        yield f"The relaxation is enclosed to within {percent(most).removeprefix('+')}."
+    others = {str(row["order"]) for row in made if row["order"]} - {*orders}
+    if orders and others:
+        yield f"Schedules in {' or '.join(sorted(others))} order have a bound of their own."
     none = Counter(str(row["status"]) for row in rows if row["value"] is None)
     for status, count in none.items():
         yield f"{count} of {len(rows)} rows ({share(count / len(rows))}) are {status}."

@@ -11,8 +11,8 @@ import numpy as np
 from spmopt.analysis.steps import Reals
 from spmopt.reporting.curves.columns import PART, Quantity, Row, number, title
 
-LISTED, COVER = "listed", "cover"
-"""The order of operations that a problem has, and that of the fusion tiles of a cover."""
+LISTED = "listed"
+"""The order of operations that a problem has."""
 _WIDE = 8
 """An axis whose ends are further apart than so many times is logarithmic."""
 

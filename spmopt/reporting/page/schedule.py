@@ -19,8 +19,6 @@ SCRIPTS = (
     *("base", "theme", "table", "axis", "schedule", "words", "map", "lanes", "stage", "side"),
     *("board", "headline", "schedule-page"),
 )
-_LATER = ("tables", "explained")
-"""Parts of a record that are read when the pictures are drawn."""
 
 
 def page(
@@ -83,8 +81,8 @@ def page_of(pictures: Sequence[ScheduleView]) -> str:
 
 def part(record: Json) -> tuple[Json, Json]:
     """Return a record in two: what pictures show, and what is read when they are drawn."""
-    run_parallel = {name: value for name, value in record.items() if name not in _LATER}
-    return run_parallel, {name: record[name] for name in _LATER}
+    shown = {name: value for name, value in record.items() if name != "tables"}
+    return shown, {"tables": record["tables"]}
 
 
 def look() -> dict[str, object]:

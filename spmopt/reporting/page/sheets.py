@@ -18,6 +18,7 @@ from spmopt.reporting.plots.fronts import front_figure
 from spmopt.reporting.plots.style import data_uri
 from spmopt.reporting.search.front import Front, front_tables
 
+_COMMAND = "Writes the schedule of the trial, and its page."
 Command = tuple[int, str, str]
 """A trial, a network, and the command that shows its schedule."""
 
@@ -46,11 +47,8 @@ def front_page(front: Front, commands: Sequence[Command] = ()) -> str:
     ``commands`` show the schedules of the front.
     """
     planes = list(pairwise(front.objectives)) or [front.pair()]
-    columns = [column("trial"), column("network", None), column("command", None)]
-    figures = {
-        f"{y.label} over {x.label}": front_figure(front, x.key, y.key, bars=not place)
-        for place, (x, y) in enumerate(planes)
-    }
+    columns = [column("trial"), column("network", None), column("command", None, help=_COMMAND)]
+    figures = {f"{y.label} over {x.label}": front_figure(front, x.key, y.key) for x, y in planes}
     return sheet(
         title=f"{front.name}: {front.subject}",
         subtitle=front.lines[0],
@@ -71,5 +69,5 @@ def ablation_page(problem: Problem, decisions: Sequence[Decision]) -> str:
         lines=sentences(decisions),
         figures={name: data_uri(each) for name, each in ablation_figures(decisions).items()},
         tables=[decision_table(decisions)],
-        remarks=[heading(problem, decisions[0].result), *remarks(problem, decisions)],
+        remarks=[heading(problem, decisions[0].result), *remarks(problem)],
     )

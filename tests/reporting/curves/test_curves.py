@@ -129,7 +129,6 @@ def test_accounts_and_remarks() -> None:
     assert (belady["schedules"], belady["mean_gap"], belady["worst_at"]) == (1, None, "")
     said = "\n".join(found.remarks)
     assert "3 schedules, all verified" in said
-    assert "enclosed to within 50 %" in said
     assert "1 of 5 rows (20 %) are infeasible." in said
 
 

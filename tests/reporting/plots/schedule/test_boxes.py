@@ -22,7 +22,7 @@ Cell = tuple[int, int, int]
 
 
 def test_boxes_cover_what_is_occupied() -> None:
-    for one in pictures(("steps",)):
+    for one in pictures(("step",)):
         boxes, clock = Boxes.of(one), one.problem.machine.clock_hz
         area = (boxes.high - boxes.low) * (boxes.right - boxes.left)
         by_kind = np.bincount(boxes.kind, area, len(KINDS))

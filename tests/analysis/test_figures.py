@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from spmopt.analysis import Analysis, Cause
-from spmopt.analysis.steps import attainable, ridge_point
 from spmopt.assemble import assemble
 from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stores
 from spmopt.verifier import verify
@@ -48,15 +47,6 @@ def test_layers_join_an_operation_with_its_gradients_by_pass() -> None:
     assert groups.roofline.tolist() == ["memory"] * 6  # the engine waits in all of them
 
 
-def test_types() -> None:
-    types = streamed(training_step()).types()
-    assert types.names == ("type I", "type II")
-    assert types.steps.tolist() == [3, 4]
-    assert types.cycles.tolist() == [70, 80]
-    assert types.traffic_bytes.tolist() == [60, 80]
-    assert types.flop.tolist() == [96, 16]
-
-
 def test_tensors() -> None:
     tensors = streamed(training_step()).by_tensor()
     x = {name: values.tolist()[0] for name, values in tensors.items()}
@@ -72,12 +62,6 @@ def test_resident_part_is_a_mean_over_time() -> None:
         [Op(reads="a", cycles=30), Op(cycles=10), Op(reads="a", cycles=10)],
     )
     assert Analysis.of(problem, schedule).by_tensor()["resident"][0] == (4 * 30 + 8 * 10) / (8 * 50)
-
-
-def test_roofline() -> None:
-    machine = training_step().machine
-    assert ridge_point(machine) == 4
-    np.testing.assert_array_equal(attainable(machine, np.array([0.5, 4, 9])), [0.5, 4, 4])
 
 
 @pytest.mark.parametrize(

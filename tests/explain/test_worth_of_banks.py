@@ -26,7 +26,7 @@ from spmopt.verifier import ScheduleArrays, bound
 from tests.banked import banked
 from tests.formulations.banks.cases import campaign_case
 
-CASES = [campaign_case(seed) for seed in range(24)]
+CASES = [campaign_case(seed) for seed in range(10)]
 
 
 def priced(problem: Problem, objective: Objective) -> Certificate:
@@ -59,11 +59,11 @@ def test_the_line_is_what_the_duals_prove_of_more_pages() -> None:
                 assert more == worth.bound - size * bank.per_byte
             assert bank.per_byte >= worth.spm.per_byte
         different += len({bank.per_byte for bank in worth.banks}) > 1
-    assert different >= 8
+    assert different >= 3
 
 
 def test_no_better_bound_is_below_what_pages_save_at_most() -> None:
-    for problem, objective in CASES[:12]:
+    for problem, objective in CASES:
         worth = ShadowPrices.of(problem, priced(problem, objective))
         slack = float(worth.bound) * 1e-5 + 1e-9
         for index, bank in enumerate(worth.banks):
@@ -74,7 +74,7 @@ def test_no_better_bound_is_below_what_pages_save_at_most() -> None:
 
 def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
     compared = 0
-    for problem, objective in CASES[:12]:
+    for problem, objective in CASES:
         machine, rate = problem.machine, problem.machine.dram_bytes_per_s
         worth = ShadowPrices.of(problem, priced(problem, objective))
         more = little_bandwidth(machine)
@@ -83,7 +83,7 @@ def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
         if any(bank.has_rates for bank in machine.banks) and objective.cycle:
             assert float(bound(faster, priced(faster, objective))) >= least * (1 - 1e-5) - 1e-9
             compared += worth.per_byte_per_s > 0
-    assert compared >= 2
+    assert compared >= 1
 
 
 def policies(problem: Problem) -> StepFigures:
@@ -94,7 +94,7 @@ def policies(problem: Problem) -> StepFigures:
 
 def test_stalls_by_cause_are_all_stalls_and_ports_those_that_they_make() -> None:
     bound_by_port = 0
-    for seed in range(40):
+    for seed in range(16):
         problem = banked(seed, ports=True, max_operations=8, duplex=seed % 2 == 0, setup=True)
         figures = policies(problem)
         by_cause = figures.stalls.by_cause
@@ -112,7 +112,7 @@ def test_stalls_by_cause_are_all_stalls_and_ports_those_that_they_make() -> None
         most = figures.port_cycles.max(axis=1) - figures.compute_cycles
         assert (port <= np.maximum(0, most)).all()
         bound_by_port += bool(port.any())
-    assert bound_by_port >= 10
+    assert bound_by_port >= 4
 
 
 def solved() -> StoredResult:

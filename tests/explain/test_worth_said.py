@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 from formulations.residency import fluid
@@ -14,9 +13,8 @@ from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.shadow_prices import ShadowPrices, little_bandwidth
 from spmopt.analysis.stalls import Cause
 from spmopt.core.machine import Bank
-from spmopt.core.objective import MAKESPAN, Objective, objective_named
+from spmopt.core.objective import Objective, objective_named
 from spmopt.core.problem import Problem
-from spmopt.core.result import BankDuals, Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.units import LARGEST
 from spmopt.reporting.explanation import duals_parts, explanation_record
@@ -76,20 +74,6 @@ def said(problem: Problem, worth: ShadowPrices) -> str:
     return " ".join(plain_text(duals_parts(problem.machine, worth)).split())
 
 
-def of_ports(problem: Problem, port: int) -> ShadowPrices:
-    """By a dual value of the port of the only bank in every step, of nothing else."""
-    none = np.zeros(len(problem.operations), np.int64)
-    certificate = Certificate(
-        objective=MAKESPAN,
-        bits=BITS,
-        spm=none,
-        dram_in=none,
-        dram_out=none,
-        banks=(BankDuals(spm=none, port=none + port),),
-    )
-    return ShadowPrices.of(problem, certificate)
-
-
 @pytest.mark.parametrize(
     ("rate", "more", "words"), [(1, 1, "1 B/s"), (150, 2, "2 B/s"), (616 * GB, GB, "GB/s")]
 )
@@ -119,13 +103,6 @@ def test_rates_at_the_limit_are_judged_too() -> None:
         worth = priced(fast, BOTH)
         assert worth.per_byte_per_s >= 0
     assert little_bandwidth(fast.machine) == 0
-
-
-@pytest.mark.parametrize("technology", ["", "sram"])
-def test_figures_of_a_technology_are_said_to_be_held(technology: str) -> None:
-    problem = read(technology=technology)
-    text = said(problem, of_ports(problem, 0))
-    assert ("leakage of the banks stay as they are" in text) == bool(technology)
 
 
 def test_records_add_up_with_ports() -> None:

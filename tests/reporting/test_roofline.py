@@ -20,7 +20,7 @@ from tests.verifier.random_plans import rich_schedule
 def cases() -> list[tuple[Problem, Result]]:
     """Schedules of a network, of one in fusion tiles, and random ones, duplex ones among them."""
     decisions = [(each.problem, each.result) for each in told().decisions]
-    stored = [perceptron(), *(result_of(*rich_schedule(seed)) for seed in range(30))]
+    stored = [perceptron(), *(result_of(*rich_schedule(seed)) for seed in range(12))]
     return [*decisions, *((each.problem, each.result) for each in stored)]
 
 

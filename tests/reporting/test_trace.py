@@ -18,7 +18,6 @@ from spmopt.analysis.stalls import Cause
 from spmopt.core.schedule import Command
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from spmopt.reporting.trace import trace_events, trace_text
-from spmopt.reporting.trace.addresses import lanes
 from spmopt.reporting.trace.engine import (
     COMPUTE,
     DMA_IN,
@@ -98,29 +97,6 @@ def test_every_event_has_the_fields_of_its_phase() -> None:
             assert event.get("bp", "e") == "e"
             if event["ph"] == "C":
                 assert all(isinstance(value, int) for value in event["args"].values())
-
-
-def test_threads_have_names_and_an_order() -> None:
-    _, events = cases()[0]
-    named = {
-        event["tid"]: event["args"]["name"]
-        for event in of_phase(events, "M")
-        if event["name"] == "thread_name"
-    }
-    assert named == dict(
-        zip(THREADS, ("operations", "compute", "DMA in", "DMA out", "stalls"), strict=True)
-    )
-    for pid in (ENGINE, BANKS):
-        about = of_phase(events, "M", pid)
-        assert Counter(event["name"] for event in about) == {
-            "process_name": 1,
-            "process_sort_index": 1,
-            "thread_name": len(about) // 2 - 1,
-            "thread_sort_index": len(about) // 2 - 1,
-        }
-        assert {event["tid"] for event in events if event["pid"] == pid and "dur" in event} <= {
-            event["tid"] for event in about if "tid" in event
-        }
 
 
 def tracks(events: list[Any]) -> dict[tuple[int, int], list[tuple[int, int]]]:
@@ -235,27 +211,6 @@ def test_the_file_is_one_object(timing: str) -> None:
     assert document["otherData"]["cycles"] == picture.times.cycles
 
 
-def test_names_of_any_kind_survive() -> None:
-    case = hand_made.reuse()
-    names = ['"quoted" <script>', "\N{GRINNING FACE}\n\t\\", "x" * 1000]
-    tensors = tuple(
-        replace(tensor, name=name) for tensor, name in zip(case.problem.tensors, names, strict=True)
-    )
-    problem = replace(case.problem, name=names[0], tensors=tensors)
-    picture = ScheduleView.of(result_of(problem, case.schedule))
-    text = trace_text([picture], trace_events([picture]))
-    assert text.isascii()
-    assert text.count("\n") == 1
-    document = json.loads(text)
-    found = {
-        event["args"]["tensor"]
-        for event in document["traceEvents"]
-        if event["ph"] == "X" and event["pid"] == ENGINE and event["tid"] in (DMA_IN, DMA_OUT)
-    }
-    assert found == {*names}
-    assert document["otherData"]["problem"] == names[0]
-
-
 @given(st.integers(0, 2**62))
 def test_nanoseconds_survive_as_microseconds(value: int) -> None:
     found = microseconds(value)
@@ -263,12 +218,6 @@ def test_nanoseconds_survive_as_microseconds(value: int) -> None:
     if value < 2**50:
         assert floor(found * 1000) == value
         assert floor(float(repr(found)) * 1000) == value
-
-
-def test_some_quotients_would_lose_a_nanosecond() -> None:
-    lost = [value for value in range(1, 10**5) if int(value / 1000 * 1000) < value]
-    assert lost
-    assert all(int(microseconds(value) * 1000) == value for value in lost)
 
 
 def test_lanes_of_addresses_are_the_pages_in_use() -> None:
@@ -376,13 +325,3 @@ def test_each_bank_is_a_process_of_its_own() -> None:
         ],
         [("a", 4, "moved from another address in op1", "end of the schedule")],
     ]
-
-
-def test_there_are_as_many_lanes_as_things_at_once() -> None:
-    for picture, _ in cases():
-        rows = picture.residencies
-        own = rows.take(rows.start < rows.stop)
-        edges = np.concatenate([own.start, own.stop])
-        change = np.repeat([1, -1], len(own))
-        run_parallel = np.cumsum(change[np.lexsort((change, edges))]).max(initial=0)
-        assert int(lanes(own).max(initial=-1)) + 1 == run_parallel

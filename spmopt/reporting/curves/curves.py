@@ -205,7 +205,7 @@ def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:
     if orders:
         yield (
             f"Band: from the certified bound to the best schedule, at each point; the optimum of "
-            f"the {' or '.join(orders)} order lies in it. Between points it guides the eye."
+            f"the {' or '.join(orders)} order lies in it."
         )
     others = {str(row["order"]) for row in made if row["order"]} - {*orders}
     if orders and others:

@@ -43,8 +43,8 @@ _TITLE = 80
 def plot_curves(view: Chart, panel: int = 0, ax: Axes | None = None) -> Axes:
     """Draw one panel of a view, by default into a figure of its own.
 
-    Where points are few the band is a bar at each, as nothing is certified between two of them;
-    where they are many it is filled. A point with a bound and no schedule has the bound alone.
+    The band is a bar at each point, as nothing is certified between two of them. A point with a
+    bound and no schedule has the bound alone.
     """
     ax = alone(ax)
     chosen = view.panels[panel]
@@ -117,21 +117,23 @@ def _draw_band(ax: Axes, band: Band) -> None:
     name = "" if band.order == LISTED else f" of the {band.order} order"
     both = ~np.isnan(band.high)
     look: dict[str, Any] = {"color": BOUND, "label": f"bound to best{name}", "zorder": 1.2}
-    if band.x.size > _MOST_MARKED:
-        ax.fill_between(
-            band.x, band.low, band.high, where=both.tolist(), alpha=0.35, linewidth=0, **look
-        )
-        ax.plot(band.x, band.low, color=BOUND, linewidth=2.5, label=f"bound{name}", zorder=1.5)
-        return
+    is_dense = band.x.size > _MOST_MARKED
     if both.any():
-        ax.vlines(band.x[both], band.low[both], band.high[both], alpha=0.45, linewidth=6, **look)
+        ax.vlines(
+            band.x[both],
+            band.low[both],
+            band.high[both],
+            alpha=0.45,
+            linewidth=1.5 if is_dense else 6,
+            **look,
+        )
     ax.plot(
         band.x,
         band.low,
         label=f"bound{name}",
         linestyle="",
         marker="o",
-        markersize=7,
+        markersize=3 if is_dense else 7,
         markerfacecolor="none",
         markeredgecolor=BOUND,
         markeredgewidth=1.6,

@@ -172,12 +172,3 @@ def _require_enclosed(panel: Panel) -> None:
         for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
             if not line.label.endswith(")"):
                 assert low[x] <= high[x] <= y
-
-
-def test_y_is_logarithmic_where_a_panel_has_it_far_apart() -> None:
-    def high(*times: float) -> bool:
-        rows = [schedule("residency", t, t, spm_bytes=4096 * (k + 1)) for k, t in enumerate(times)]
-        return curves(*rows).views[0].is_high
-
-    assert high(1.0, 8.0)
-    assert not high(1.0, 7.9)

@@ -10,19 +10,15 @@ from typing import Any
 
 import pytest
 
-from spmopt.analysis import Cause
 from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC
-from spmopt.core.problem import TensorKind
+from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.result import Status
-from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
 from spmopt.io.files import StoredResult, read_problem
 from spmopt.metrics import metrics
 from spmopt.reporting.analysis import detail
 from spmopt.reporting.headings import barrier_notes
-from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.results import PART
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView, schedule_record
 from spmopt.solving import solve
@@ -103,18 +99,6 @@ def test_columns_have_one_length_and_plain_numbers() -> None:
             assert mine == line.step[line.tensor == tensor].tolist()
 
 
-def test_words_are_found_by_their_numbers(stored: StoredResult) -> None:
-    record: Any = schedule_record(ScheduleView.of(stored))
-    assert record["causes"] == [cause.words for cause in Cause]
-    assert record["kinds"][-1] == "scratch"
-    assert len(KINDS) == len(TensorKind) + 1
-    for tensor, kind in zip(stored.problem.tensors, record["tensors"]["kind"], strict=True):
-        assert record["kinds"][kind] == str(tensor.kind).replace("_", " ")
-    operations = [stored.problem.operations[k].name for k in record["steps"]["operation"]]
-    assert record["steps"]["name"] == operations
-    assert {*record["commands"]["kind"]} <= {*Command}
-
-
 def test_tables_are_those_of_the_analysis(stored: StoredResult) -> None:
     picture = ScheduleView.of(stored)
     record: Any = schedule_record(picture)
@@ -164,18 +148,6 @@ def test_duals_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
     assert sum(record["steps"]["dual"]) == pytest.approx(
         record["shadow_prices"]["per_mb"], rel=0.01
     )
-
-
-def test_duals_are_in_the_unit_of_the_objective() -> None:
-    stored = solved("mlp", Request(objective=TRAFFIC, time_limit_s=5))
-    record: Any = schedule_record(ScheduleView.of(stored))
-    assert record["shadow_prices"]["unit"] == "B"
-    certificate = stored.result.certificate
-    assert certificate is not None
-    expected = float(ShadowPrices.of(stored.problem, certificate).spm.per_byte * 10**6)
-    assert record["shadow_prices"]["per_mb"] == expected
-    bound = figures(record)["bound"]
-    assert (bound["value"], bound["unit"]) == (float(stored.result.bound or 0), "B")
 
 
 def test_without_duals_nothing_is_worth_anything() -> None:

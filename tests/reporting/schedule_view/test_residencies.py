@@ -39,18 +39,6 @@ def test_rectangles_hold_what_the_placements_say() -> None:
         assert pages == held(picture)
 
 
-def test_no_rectangle_goes_on_in_another() -> None:
-    for picture in pictures(("step",)):
-        found = picture.residencies
-        keys = [found.tensor, found.page, found.pages, found.tensor_page]
-        begins, ends = (
-            {tuple(row) for row in np.stack([*keys, at])[:, found.tensor >= 0].T.tolist()}
-            for at in (found.begin, found.end)
-        )
-        assert not begins & ends
-        assert (found.end - found.begin == 1)[found.tensor < 0].all()  # each operation its own
-
-
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_rectangles_never_overlap(timing: str) -> None:
     for picture in pictures((timing,)):

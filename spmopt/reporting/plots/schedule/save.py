@@ -17,7 +17,6 @@ from spmopt.reporting.plots.schedule.addresses import plot_map
 from spmopt.reporting.plots.schedule.axes import retitle, seconds
 from spmopt.reporting.plots.schedule.over_time import plot_lanes, plot_occupancy
 from spmopt.reporting.plots.style import LINE, MOST_LETTERS, canvas, finish, legible, paragraph
-from spmopt.reporting.results import figures
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import LANES_SAID, MARKS, conditions, headings
 
@@ -35,8 +34,6 @@ _ALONG_TIME = ("map", "occupancy", "lanes")
 _COMPARED = (2.9, 2.9, 2.3, 2.3)
 _ABOVE = 0.45
 _MOST_LETTERS = 120
-_TIED = "\N{NO-BREAK SPACE}"
-"""Between a number and its unit, where no line may end."""
 
 
 def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> None:
@@ -138,32 +135,20 @@ def _heading(pictures: Sequence[ScheduleView]) -> str:
         for head, picture in zip(headings(pictures), pictures, strict=True)
     ]
     lines = [f"{name}; {said[0]}"] if len(said) == 1 else [name, *said]
-    parts = [part.replace(_TIED, " ") for line in lines for part in _even(line)]
-    return "\n".join((*parts, paragraph(conditions(pictures), MOST_LETTERS)))
-
-
-def _even(line: str) -> list[str]:
-    """Return a text in as few lines as it takes, none much shorter than the others."""
-    fewest = len(wrap(line, _MOST_LETTERS))
-    widths = range(len(line) // max(1, fewest), _MOST_LETTERS)
-    return next(
-        (found for width in widths if len(found := wrap(line, max(1, width))) == fewest),
-        wrap(line, _MOST_LETTERS),
-    )
+    shown = (*lines, conditions(pictures))
+    return "\n".join(paragraph(line, MOST_LETTERS) for line in shown)
 
 
 def _headline(picture: ScheduleView) -> str:
-    """Return the objective and its value, then other costs; the replay's time if it is drawn."""
-    result = picture.result
-    texts = {
-        figure.key: figure.text.replace(" ", _TIED)
-        for figure in figures(picture.problem, result, picture.totals)
-    }
-    goal = speak(result.objective)
-    drawn = ("replay",) if picture.times.timing == "async" else ()
-    others = (("makespan", "time"), *((name, name) for name in (*drawn, "traffic")))
-    costs = [f"{name} {texts[key]}" for key, name in others if name != goal]
-    known = [f"{texts['objective']} (objective)"] if "objective" in texts else []
-    gap = [] if result.gap is None else [f"gap to bound {texts['gap']}"]
-    gap += [f"over the fusion space {texts['fusion_gap']}"] if "fusion_gap" in texts else []
-    return ", ".join((*known, *costs, *gap))
+    """Return the objective and its value, then time, traffic and gaps."""
+    result, goal = picture.result, speak(picture.result.objective)
+    texts = {each.key: each.text for each in picture.figures}
+    costs = {"makespan": "time", "traffic": "traffic"}
+    if picture.times.timing == "async":
+        costs["replay"] = "replay"
+    parts = [f"{texts['objective']} (objective)"] if "objective" in texts else []
+    parts += [f"{name} {texts[key]}" for key, name in costs.items() if name != goal]
+    if result.gap is not None:
+        over = f" (fusion space {texts['fusion_gap']})" if "fusion_gap" in texts else ""
+        parts.append(f"gap {texts['gap']}{over}")
+    return ", ".join(parts)

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import StepPatch
 
-from spmopt.metrics import metrics
 from spmopt.reporting.contrast import bytes_kept_more
 from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
@@ -118,19 +117,6 @@ def test_marked_rectangles_are_strong_and_others_pale() -> None:
     assert np.mean(pale) > np.mean(strong) + 40
 
 
-def test_occupancy_is_that_of_every_step() -> None:
-    one = picture("residency")
-    ax, clock = plot_occupancy(one), one.problem.machine.clock_hz
-    for held, area in zip(one.occupied, by_kind(ax), strict=True):
-        assert (area is not None) == held.any()
-        if area is None:
-            continue
-        edges, heights = area
-        np.testing.assert_allclose(edges[:-1], np.unique(one.times.start) / clock)
-        np.testing.assert_allclose(heights, held[one.times.duration > 0])
-    assert ax.get_ylim()[1] > one.problem.machine.spm_bytes
-
-
 def test_occupancy_in_bins_keeps_areas_and_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(over_time, "MOST_BINS", 7)
     one = picture("residency")
@@ -170,19 +156,6 @@ def test_lanes_add_up_to_the_totals(
     for cause, stall in enumerate(times.stall_by_cause.sum(axis=1)):
         edges, heights = found.get((0, CAUSE_COLORS[cause]), (np.zeros(2), 0))
         np.testing.assert_allclose((heights / 0.86 * np.diff(edges)).sum() * clock, stall)
-
-
-def test_lanes_say_how_busy_the_machine_is() -> None:
-    one = picture("residency")
-    labels = [text.get_text() for text in plot_lanes(one).get_yticklabels()]
-    busy = metrics(one.problem.machine, one.totals)
-    assert labels[0] == f"compute\n{round(100 * busy.compute_busy, 1):g} %"
-    assert labels[3] == f"stall\n{round(100 * (1 - busy.compute_busy), 1):g} %"
-
-
-def test_axes_that_are_given_are_drawn_into() -> None:
-    ax = plot_map(picture("residency"))
-    assert plot_occupancy(picture("residency"), ax) is ax
 
 
 def test_banks_are_named_and_parted_by_a_line() -> None:

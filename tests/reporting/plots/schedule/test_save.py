@@ -9,7 +9,7 @@ import matplotlib.image
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.plots.schedule import PICTURES, Boxes, addresses, save_picture
+from spmopt.reporting.plots.schedule import PICTURES, addresses, save_picture
 from spmopt.reporting.plots.style import legible
 from spmopt.reporting.schedule_view import ScheduleView
 from tests.reporting.samples import AWKWARD, awkward, picture
@@ -35,15 +35,6 @@ def test_bytes_are_the_same_each_time(suffix: str, tmp_path: Path) -> None:
     for path in paths:
         save_picture("map", [picture("residency")], path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def test_letters_come_along(tmp_path: Path) -> None:
-    for suffix in ("svg", "pdf"):
-        save_picture("lanes", [picture("residency")], tmp_path / f"p.{suffix}")
-    assert b"/FontFile2" in (tmp_path / "p.pdf").read_bytes()
-    svg = (tmp_path / "p.svg").read_text()
-    assert "<text" not in svg
-    assert "<script" not in svg
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -77,19 +68,6 @@ def test_many_rectangles_become_an_image(
     assert (b"<image" if suffix == "svg" else b"/Subtype /Image") in path.read_bytes()
 
 
-def test_two_schedules_share_the_time_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = []
-    drawn = Boxes.of
-
-    def watched(one: ScheduleView) -> Boxes:
-        limits.append(one.times.cycles)
-        return drawn(one)
-
-    monkeypatch.setattr(Boxes, "of", watched)
-    save_picture("map", [picture("belady"), picture("residency")], tmp_path / "p.png")
-    assert limits == [picture("belady").times.cycles, picture("residency").times.cycles]
-
-
 def test_refusals(tmp_path: Path) -> None:
     one, path = picture("residency"), tmp_path / "p.png"
     problem, residency_plan = random_schedule(0)
@@ -106,12 +84,3 @@ def test_refusals(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=text):
             save_picture(name, chosen, target)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_two_maps_say_what_their_full_color_means(tmp_path: Path) -> None:
-    path = tmp_path / "p.svg"
-    save_picture("compare", [picture("belady"), picture("residency")], path)
-    text = path.read_text(encoding="utf-8")
-    for place, other in (("A: belady", "B"), ("B: residency", "A")):
-        said = f"full color: kept between two uses here, but not by {other}"
-        assert f"SPM map of {place}; {said}" in text

@@ -35,9 +35,9 @@ def require_same(first: Problem, second: Problem) -> None:
     elif first.machine != second.machine:
         text = f"their machines differ in {_first_field(first.machine, second.machine)}"
     elif first.tensors != second.tensors:
-        text = _first_row("tensors", first.tensors, second.tensors)
+        text = "their tensors differ"
     elif first.operations != second.operations:
-        text = _first_row("operations", first.operations, second.operations)
+        text = "their operations differ"
     else:
         return
     raise InputError(f"{first.name} and {second.name}: {text}; {_ADVICE}")
@@ -47,13 +47,6 @@ def _first_field(one: Machine, other: Machine) -> str:
     name = next(f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name))
     values = f"{getattr(one, name)} and {getattr(other, name)}"
     return f"{name} ({values})" if len(values) <= 80 else name
-
-
-def _first_row(what: str, first: tuple[object, ...], second: tuple[object, ...]) -> str:
-    if len(first) != len(second):
-        return f"they have {len(first)} and {len(second)} {what}"
-    place = next(k for k, pair in enumerate(zip(first, second, strict=True)) if pair[0] != pair[1])
-    return f"their {what} differ, number {place} first"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

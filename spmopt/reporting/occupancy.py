@@ -33,24 +33,3 @@ def bytes_occupied(view: ScheduleArrays) -> Ints:
     found[-1] = view.pages(view.timeline.scratch_bytes)
     held: Ints = found * view.page_bytes
     return held
-
-
-def fullest(occupied: Ints, cycles: Ints, parts: int) -> Ints:
-    """Return (parts,) the most of ``occupied`` in equal parts of the sum of ``cycles``.
-
-    Steps of no time count where they are. Where all of them are, every step is as long as any.
-    """
-    cycles = cycles if cycles.any() else np.ones_like(cycles)
-    end = np.cumsum(cycles)
-    total = int(end[-1]) if end.size else 1
-    # In Python's integers: the products may need more than 64 bits.
-    first = ((end - cycles).astype(object) * parts // total).astype(np.int64)
-    first = np.minimum(first, parts - 1)
-    last = np.maximum((end.astype(object) * parts - 1) // total, first).astype(np.int64)
-    found = np.zeros(parts, np.int64)
-    np.maximum.at(found, first, occupied)
-    np.maximum.at(found, last, occupied)
-    for step in np.flatnonzero(last > first + 1).tolist():
-        inner = slice(int(first[step]) + 1, int(last[step]))
-        found[inner] = np.maximum(found[inner], occupied[step])
-    return found

@@ -41,8 +41,8 @@ def plot_savings(decisions: Sequence[Decision], ax: Axes | None = None) -> Axes:
     add_title(ax, "Time of the best schedule after each decision", "")
     places = np.arange(len(decisions))
     time, compute, before = (
-        np.array([each.seconds(cycles) for each, cycles in zip(decisions, some, strict=True)])
-        for some in (
+        np.array([each.seconds(cycles) for each, cycles in zip(decisions, figures, strict=True)])
+        for figures in (
             [each.cycles for each in decisions],
             [each.totals.compute_cycles for each in decisions],
             [each.before_cycles for each in decisions],
@@ -51,11 +51,12 @@ def plot_savings(decisions: Sequence[Decision], ax: Axes | None = None) -> Axes:
     ax.bar(places, compute, _WIDE, color=COLORS[0], label="engine computes")
     ax.bar(places, time - compute, _WIDE, bottom=compute, color=COLORS[4], label="engine waits")
     saved = np.maximum(before - time, 0.0)
+    some = saved > 0
     ax.bar(
-        places,
-        saved,
+        places[some],
+        saved[some],
         _WIDE,
-        bottom=time,
+        bottom=time[some],
         color="none",
         edgecolor=COLORS[2],
         linestyle="--",

@@ -131,13 +131,14 @@ def _draw_band(ax: Axes, band: Band) -> None:
         band.x,
         band.low,
         label=f"bound{name}",
-        linestyle="",
-        marker="o",
-        markersize=3 if is_dense else 7,
+        color=BOUND,
+        linestyle="-" if is_dense else "",
+        linewidth=2.5,
+        marker="" if is_dense else "o",
+        markersize=7,
         markerfacecolor="none",
-        markeredgecolor=BOUND,
         markeredgewidth=1.6,
-        zorder=2.5,
+        zorder=1.5 if is_dense else 2.5,
     )
 
 

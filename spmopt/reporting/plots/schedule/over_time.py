@@ -16,7 +16,6 @@ from spmopt.analysis import Cause
 from spmopt.analysis.stalls import inward
 from spmopt.analysis.steps import Reals
 from spmopt.core.table import Bools, Ints
-from spmopt.reporting.occupancy import fullest
 from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
 from spmopt.reporting.plots.schedule.addresses import HATCHES, capacity_line, kind_legend
 from spmopt.reporting.plots.schedule.axes import (
@@ -45,7 +44,7 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw bytes of pages in use over time, stacked by kinds.
 
     Where steps are narrower than a bin of time they are averaged, so that areas are right, and a
-    line has the most of every bin.
+    line has each step.
     """
     ax = alone(ax)
     add_title(ax, "SPM occupancy", "bytes on chip")
@@ -57,9 +56,10 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     _stack(ax, bounds / clock, held, KIND_COLORS, hatches=HATCHES)
     lines = list[Line2D]()
     if not np.isin(times.start, bounds).all():
-        most = fullest(picture.occupied.sum(axis=0), times.duration, bounds.size - 1)
-        ax.stairs(most, bounds / clock, color=LINE, linewidth=0.5, baseline=None)
-        lines = [Line2D([], [], color=LINE, linewidth=0.5, label="peak (areas: mean)")]
+        exact = np.append(times.start, times.cycles) / clock
+        every = picture.occupied.sum(axis=0)
+        ax.stairs(every, exact, color=LINE, linewidth=0.5, baseline=None, rasterized=True)
+        lines = [Line2D([], [], color=LINE, linewidth=0.5, label="each step (areas: mean)")]
     capacity_line(ax, picture)
     kind_legend(ax, np.flatnonzero(held.any(axis=1)).tolist(), *lines)
     return ax

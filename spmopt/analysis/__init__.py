@@ -2,8 +2,7 @@
 
 from spmopt.analysis.analysis import Analysis
 from spmopt.analysis.breakdown import Breakdown
-from spmopt.analysis.capacity import ScopeFigures
-from spmopt.analysis.reuse import Scope
+from spmopt.analysis.reuse import Scope, ScopeFigures
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.tensors import Columns
 

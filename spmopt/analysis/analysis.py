@@ -8,11 +8,10 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis.breakdown import Breakdown, break_down
-from spmopt.analysis.capacity import ScopeFigures, scope_figures
 from spmopt.analysis.layers import StepLayers
-from spmopt.analysis.reuse import Reuse, Scope, bytes_needed, reuse
+from spmopt.analysis.reuse import Reuse, Scope, ScopeFigures, bytes_needed, reuse, scope_figures
 from spmopt.analysis.steps import StepFigures, step_figures
-from spmopt.analysis.tensors import Columns, tensor_columns, use_columns
+from spmopt.analysis.tensors import Columns, tensor_columns
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.verifier import ScheduleArrays
@@ -89,12 +88,6 @@ class Analysis:
         """Measure each tensor."""
         return tensor_columns(self.steps, self.reuse)
 
-    def by_use(self) -> Columns:
-        """Measure each tensor in each operation."""
-        return use_columns(self.steps, self.reuse)
-
     def scopes(self) -> tuple[ScopeFigures, ...]:
         """Measure reuse by scope, shorter ones first."""
-        return tuple(
-            scope_figures(self.steps.view, self.layers, self.reuse, scope) for scope in Scope
-        )
+        return tuple(scope_figures(self.reuse, scope) for scope in Scope)

@@ -111,6 +111,44 @@ def scopes(problem: Problem, line: Timeline, of: StepLayers) -> Ints:
     return scope
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeFigures:
+    """A reuse scope.
+
+    Attributes
+    ----------
+    gaps
+        Number of intervals; repeated fetches within an operation are not counted.
+    reusable_bytes, captured_bytes
+        Bytes that reuse can spare, and those that the schedule keeps on chip from use to use.
+    """
+
+    scope: Scope
+    gaps: int
+    reusable_bytes: int
+    captured_bytes: int
+
+    @property
+    def captured(self) -> float | None:
+        """Part that is captured; None when there is nothing to."""
+        return self.captured_bytes / self.reusable_bytes if self.reusable_bytes else None
+
+
+def scope_figures(found: Reuse, scope: Scope) -> ScopeFigures:
+    """Measure a scope."""
+    interval = found.scope == scope
+    possible, captured = found.possible_bytes[interval].sum(), found.captured_bytes[interval].sum()
+    if scope is Scope.INTRA_LAYER:
+        possible += found.repeated_bytes.sum()
+        captured += found.spared_bytes.sum()
+    return ScopeFigures(
+        scope=scope,
+        gaps=int(np.count_nonzero(interval)),
+        reusable_bytes=int(possible),
+        captured_bytes=int(captured),
+    )
+
+
 def bytes_needed(view: ScheduleArrays, found: Reuse) -> int:
     """Return bytes that must come in from DRAM, given captured and resident bytes.
 

@@ -26,8 +26,7 @@ channel, at most ``w``, the weight of a cycle.
   of that bandwidth, and nothing of less or more.
 * *Banks.* Of a scratchpad of several memories, ``pi_i`` is the shadow price of a byte held anywhere
   and ``pi_bi`` the surcharge in bank ``b`` (:mod:`spmopt.verifier.bank_bound`), so that ``d`` bytes
-  more there prove ``LB - d sum_i (pi_i + pi_bi)``. A faster port is evaluated, at 1 % more, with
-  the shadow prices as they are.
+  more there prove ``LB - d sum_i (pi_i + pi_bi)``.
 """
 
 from __future__ import annotations
@@ -58,15 +57,6 @@ _NOISE = 1e-6
 """Of a cycle, or of the shadow price of a byte moved: a page that costs less costs nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
-    """Steps [begin, end) that shadow price the scratchpad, and the sum of these shadow prices."""
-
-    begin: int
-    end: int
-    per_byte: Fraction
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SpaceDuals:
     """Dual values of a byte held in one memory, in units of the objective.
@@ -77,16 +67,12 @@ class SpaceDuals:
         How much the bound falls for each byte more.
     shadow price : (n,)
         The part of ``per_byte`` of every step.
-    exact : (n,)
-        The same in units of ``2**-bits``.
     least
         Least shadow price that counts.
     """
 
     per_byte: Fraction
     dual: Reals
-    exact: Ints
-    bits: int
     least: float
 
     @classmethod
@@ -97,8 +83,6 @@ class SpaceDuals:
         return cls(
             per_byte=Fraction(sum(exact.tolist()), 2**bits),
             dual=np.ldexp(exact.astype(np.float64), -bits),
-            exact=exact,
-            bits=bits,
             least=_NOISE * unit / page_bytes,
         )
 
@@ -115,40 +99,6 @@ class SpaceDuals:
         upto = np.cumsum(dual[order])[last]
         counted: Bools = (upto > _REST * dual.sum()) & (dual > self.least)
         return counted
-
-    def stretches(self) -> list[Stretch]:
-        """Find where the scratchpad has a shadow price that counts, dearest first."""
-        counted = self.counted
-        dual = np.where(counted, self.exact, 0)
-        priced = np.concatenate(([0], counted, [0])).astype(np.int64)
-        begins, ends = np.flatnonzero(np.diff(priced) > 0), np.flatnonzero(np.diff(priced) < 0)
-        upto = [0]
-        for value in dual.tolist():  # sums of shadow prices may be too large for 64 bits
-            upto.append(upto[-1] + value)
-        found = [
-            Stretch(begin=begin, end=end, per_byte=Fraction(upto[end] - upto[begin], 2**self.bits))
-            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
-        ]
-        return sorted(found, key=lambda stretch: -stretch.per_byte)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BankWorth:
-    """Worth of one bank of the scratchpad.
-
-    Attributes
-    ----------
-    space
-        Dual values of a byte held in it.
-    faster_port
-        How much the bound falls, at most, if its port is 1 % faster; None where it is never slow.
-    port_dual : (n,) Cost of a cycle of its port in each step, 0 to 1: in parts of a cycle of the
-    schedule.
-    """
-
-    space: SpaceDuals
-    faster_port: Fraction | None
-    port_dual: Reals
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -168,7 +118,7 @@ class ShadowPrices:
     the
         schedule.
     banks
-        Worth of each, of a scratchpad with banks.
+        Dual values of a byte held in each bank, of a scratchpad with banks.
     """
 
     bound: Fraction
@@ -176,7 +126,7 @@ class ShadowPrices:
     per_byte_per_s: Fraction
     channel_dual: Reals
     certificate: Certificate
-    banks: tuple[BankWorth, ...] = ()
+    banks: tuple[SpaceDuals, ...] = ()
 
     @classmethod
     def of(cls, problem: Problem, certificate: Certificate, proved: Fraction | None = None) -> Self:
@@ -197,7 +147,7 @@ class ShadowPrices:
             per_byte_per_s=_bandwidth(problem, certificate, proved),
             channel_dual=channel.astype(np.float64) * _of_a_cycle(problem, certificate),
             certificate=certificate,
-            banks=_banks(problem, certificate, proved),
+            banks=_banks(problem, certificate),
         )
 
     @classmethod
@@ -244,45 +194,12 @@ def _of_a_cycle(problem: Problem, certificate: Certificate) -> float:
     return float(beta / (weight * 2**certificate.bits)) if weight else 0.0
 
 
-def _banks(problem: Problem, certificate: Certificate, proved: Fraction) -> tuple[BankWorth, ...]:
+def _banks(problem: Problem, certificate: Certificate) -> tuple[SpaceDuals, ...]:
     machine, none = problem.machine, np.zeros_like(certificate.spm)
     duals = certificate.banks or (BankDuals(spm=none, port=none),) * len(machine.banks)
-    share = _of_a_cycle(problem, certificate)
     return tuple(
-        BankWorth(
-            space=SpaceDuals.of(certificate.spm + own.spm, certificate, machine.page_bytes),
-            faster_port=_faster_port(problem, certificate, proved, index),
-            port_dual=own.port.astype(np.float64) * share,
-        )
-        for index, own in enumerate(duals)
+        SpaceDuals.of(certificate.spm + own.spm, certificate, machine.page_bytes) for own in duals
     )
-
-
-def _faster_port(
-    problem: Problem, certificate: Certificate, proved: Fraction, index: int
-) -> Fraction | None:
-    """Return how much the bound falls if a bank's port is 1 % faster.
-
-    With the same shadow prices.
-    """
-    machine = problem.machine
-    bank = machine.banks[index]
-    if not bank.has_rates:
-        return None
-    banks = list(machine.banks)
-    banks[index] = replace(
-        bank,
-        read_bytes_per_s=_one_percent_more(bank.read_bytes_per_s),
-        write_bytes_per_s=_one_percent_more(bank.write_bytes_per_s),
-    )
-    faster = replace(problem, machine=replace(machine, banks=tuple(banks)))
-    return proved - bound(faster, certificate)
-
-
-def _one_percent_more(rate: int | None) -> int | None:
-    """Return a rate, rounded up; beyond the largest number it is never slow, which proves less."""
-    more = None if rate is None else -(-rate * 101 // 100)
-    return None if more is None or more > LARGEST else more
 
 
 def _channel(problem: Problem, certificate: Certificate) -> Ints:

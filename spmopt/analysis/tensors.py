@@ -1,4 +1,4 @@
-"""Figures of every tensor under a schedule, and of every tensor in every step that uses it."""
+"""Figures of every tensor under a schedule."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.analysis.reuse import Reuse, Scope
+from spmopt.analysis.reuse import Reuse
 from spmopt.analysis.stalls import bytes_moved, inward
 from spmopt.analysis.steps import Reals, StepFigures, sums
-from spmopt.core.timeline import Access
 from spmopt.verifier.durations import per_step
 
 # Columns of one length, by the names that they have in tables and files.
@@ -50,31 +49,3 @@ def _resident(figures: StepFigures, count: int) -> Reals:
     byte_cycles = table.size_bytes * (clock[table.end] - clock[table.begin])
     total = sums(byte_cycles, table.tensor, count)
     return total / (line.size_bytes * max(1.0, float(clock[-1])))
-
-
-def use_columns(figures: StepFigures, found: Reuse) -> Columns:
-    """Measure every access, by step.
-
-    ``resident_bytes`` of the tensor are on chip during the step; ``reuse_frequency`` counts the
-    FLOP of the step alone (Eq. 3.3). The last columns are of the interval until the next use of the
-    same contents: None where there is none.
-    """
-    view, line = figures.view, figures.view.timeline
-    size = line.size_bytes[line.tensor]
-    operations = view.problem.operations
-    names = [operations[index].name for index in line.order.tolist()]
-    # The last place of each is that of no interval, -1.
-    steps = np.array([*names, None], object)
-    scopes = np.array([*(scope.words for scope in Scope), None], object)
-    next_step = np.where(found.scope >= 0, line.step[line.next], -1)
-    return {
-        "name": np.array(view.problem.tensor_names, object)[line.tensor],
-        "operation": steps[line.step],
-        "access": np.array([access.name.lower() for access in Access], object)[line.kind],
-        "size_bytes": size,
-        "resident_bytes": view.resident_bytes,
-        "reuse_frequency": figures.flop[line.step] / size,
-        "next_operation": steps[next_step],
-        "scope": scopes[found.scope],
-        "captured_bytes": found.captured_bytes,
-    }

@@ -85,12 +85,12 @@ class Ablation(Shown):
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return what a page shows in a line, its text, and a record of it."""
-        from spmopt.reporting.ablation import page_record
-        from spmopt.reporting.page.story import ablation_page
+        from spmopt.reporting.page.sheets import ablation_page
 
         callbacks.progress("making the page", None)
-        record = page_record(self.problem, self.decisions)
-        return str(record["title"]), ablation_page(record), {"decisions": len(self.decisions)}
+        text = ablation_page(self.problem, self.decisions)
+        about = f"{self.problem.name}: what each decision is worth"
+        return about, text, {"decisions": len(self.decisions)}
 
     def save_solutions(self, folder: str | Path) -> None:
         """Write a result file of each schedule, as start.json and fusion.json."""

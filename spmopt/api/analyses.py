@@ -22,7 +22,6 @@ PER = {
     "operation": "each operation, in the order of the schedule",
     "layer": "each operation with its gradients, forward and backward",
     "tensor": "each tensor",
-    "use": "each tensor in each operation, and the interval until its next use",
 }
 
 
@@ -58,7 +57,7 @@ class Breakdowns(Shown):
         return analysis_record(self.analysis, self.solution.result, self.per)
 
     def rows(self) -> Sequence[Mapping[str, object]]:
-        """Return a row for each operation, layer, tensor or use, as ``per`` says."""
+        """Return a row for each operation, layer or tensor, as ``per`` says."""
         from spmopt.reporting.analysis import detail, records
 
         return records(detail(self.analysis, self.per or "operation"))
@@ -81,7 +80,7 @@ def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
     solution
         Solution, from :func:`solve` or :func:`read`.
     per
-        Also show figures of each operation, layer, tensor or use.
+        Also show figures of each operation, layer or tensor.
 
     Returns
     -------

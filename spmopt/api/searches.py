@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
     from spmopt.io.files import StoredResult
-    from spmopt.reporting.page.front import TrialCommands
     from spmopt.reporting.search.front import Front
     from spmopt.reporting.tables import Part
     from spmopt.search.records import Findings, TrialRecord
@@ -173,7 +172,7 @@ class HardwareSearch(Shown):
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return what a page shows in a line, its text, and a record of it."""
-        from spmopt.reporting.page.front import front_page
+        from spmopt.reporting.page.sheets import front_page
         from spmopt.search.trials import keep_result
 
         callbacks.progress("verifying the schedules of the front", None)
@@ -184,7 +183,7 @@ class HardwareSearch(Shown):
         }
         front = self._front(kept)
         callbacks.progress("making the page", None)
-        text = front_page(front, self._commands())
+        text = front_page(front, list(self._commands()))
         schedules = sum(
             each is not None and each.result.schedule is not None for each in kept.values()
         )
@@ -204,10 +203,8 @@ class HardwareSearch(Shown):
             )
         )
 
-    def _commands(self) -> Iterator[TrialCommands]:
-        """Yield the commands that show the schedules of the members, the best first."""
-        from spmopt.reporting.page.front import TrialCommands
-
+    def _commands(self) -> Iterator[tuple[int, str, str]]:
+        """Yield trials and networks of the front with commands that show the schedule."""
         if self.setup.bound_only:
             return
         options = ("--storage", self.where or STORAGE, "--study", self.found.name)
@@ -216,14 +213,9 @@ class HardwareSearch(Shown):
                 several = ("--network", network.label) if len(self.setup.networks) > 1 else ()
                 name = f"trial-{trial.number}"
                 written = ("tune", "show", *options, "--trial", str(trial.number), *several)
-                yield TrialCommands(
-                    trial=trial.number,
-                    network=network.label,
-                    commands=(
-                        shlex.join(("spmopt", *written, "-o", f"{name}.json")),
-                        shlex.join(("spmopt", "report", f"{name}.json", "-o", f"{name}.html")),
-                    ),
-                )
+                made = shlex.join(("spmopt", *written, "-o", f"{name}.json"))
+                page = shlex.join(("spmopt", "report", f"{name}.json", "-o", f"{name}.html"))
+                yield trial.number, network.label, f"{made} && {page}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

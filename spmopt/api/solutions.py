@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from spmopt.reporting.schedule_view import ScheduleView
     from spmopt.reporting.tables import Part
 
-_WIDE = 100
-"""Most characters of a line that is drawn."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Shown):
@@ -102,10 +99,11 @@ class Solution(Shown):
         return None if self.result.totals is None else self.result.totals.peak_spm_bytes
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield heading, figures, and occupancy of the scratchpad over time."""
+        """Yield heading and figures."""
         from spmopt.reporting.results import result_parts
 
-        yield from result_parts(self.problem, self.result, min(width or _WIDE, _WIDE))
+        del width
+        yield from result_parts(self.problem, self.result)
 
     def record(self) -> Mapping[str, object]:
         """Return problem and figures, as ``spmopt solve --json``."""

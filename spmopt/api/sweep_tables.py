@@ -119,7 +119,7 @@ class SweepTable(Shown):
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return what a page shows in a line, its text, and a record of it."""
-        from spmopt.reporting.page.curves import curves_page
+        from spmopt.reporting.page.sheets import curves_page
 
         callbacks.progress("making the page", None)
         curves = self.curves()

@@ -24,11 +24,9 @@ PICTURES = {
     "map": "residency of tensors in the scratchpad",
     "occupancy": "bytes on chip, by kinds of tensors",
     "lanes": "engine, DMA in and out, and stalls by cause",
-    "dual": "what a little more scratchpad is worth",
-    "all": "these four on one time axis (default)",
+    "all": "these three on one time axis (default)",
     "roofline": "layers by operations per byte and per second",
-    "compare": "what each of two schedules keeps that the other does not, and where time is "
-    "gained (default for two)",
+    "compare": "what each of two schedules keeps that the other does not (default for two)",
 }
 TIMINGS = ("step", "async")
 
@@ -55,7 +53,7 @@ def plot(
     subject
         Solution, two solutions of one problem, sweep or search.
     picture
-        Picture of schedules: map, occupancy, lanes, dual value, all, roofline or compare; default:
+        Picture of schedules: map, occupancy, lanes, all, roofline or compare; default:
         all, for two schedules compare.
     timing
         Time axis: step (one after the other, as in the makespan) or async (no step barriers).

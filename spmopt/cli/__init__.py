@@ -131,10 +131,6 @@ def _explain(error: BaseException) -> Code:
 
 def _more(error: BaseException) -> list[str]:
     """Return lines below the one that says what went wrong."""
-    from spmopt.core.errors import InfeasibleError, MissingRuleError
+    from spmopt.core.errors import MissingRuleError
 
-    if isinstance(error, InfeasibleError) and error.conflict is not None:
-        from spmopt.reporting.results import conflict_rows
-
-        return list(conflict_rows(error.conflict))
     return error.paste.splitlines() if isinstance(error, MissingRuleError) else []

@@ -33,13 +33,12 @@ _UNITS = {
     **dict.fromkeys(("active_time", "utilization", "resident", "part", "captured"), PART),
 }
 """By how a name ends; the first that fits."""
-_UNGROUPED = {"use": Analysis.by_use, "tensor": Analysis.by_tensor}
 
 
 def detail(analysis: Analysis, per: str) -> Columns:
-    """Return columns of each ``operation``, ``layer`` (and pass), ``tensor`` or ``use``."""
-    if per in _UNGROUPED:
-        return as_lists(_UNGROUPED[per](analysis))
+    """Return columns of each ``operation``, ``layer`` (and pass) or ``tensor``."""
+    if per == "tensor":
+        return as_lists(analysis.by_tensor())
     return _groups(*_group(analysis, per))
 
 
@@ -76,7 +75,7 @@ def analysis_parts(analysis: Analysis, result: Result, per: str | None) -> Itera
     if per is None:
         return
     yield ""
-    if per in _UNGROUPED:
+    if per == "tensor":
         yield _grid(per, detail(analysis, per))
     else:
         yield _group_grid(per, *_group(analysis, per))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from spmopt.core.machine import Machine
-from spmopt.core.mappings import unfit
 from spmopt.core.problem import Problem
 from spmopt.core.result import UNFINISHED, Result, Status, is_optimal
 from spmopt.metrics import in_unit, metrics
@@ -23,7 +22,6 @@ from spmopt.reporting.fusion_plans import (
 )
 from spmopt.reporting.headings import heading, order_notes, remarks, speak, standing
 from spmopt.reporting.quantities import percent, seconds, si
-from spmopt.reporting.results import conflict_rows
 from spmopt.reporting.tables import Grid, Part
 from spmopt.schedulers.registry import Kind, kind_of
 
@@ -91,7 +89,6 @@ def compare_view(
     where, machine = places(results), problem.machine
     rows = list(_place([_row(machine, result, best) for result in results], where))
     rows += [{"scheduler": name, "status": "not run"} for name in not_run]
-    infeasible = any(result.status is Status.INFEASIBLE for result in results)
     objective = results[0].objective
     minimized, time = speak(objective), "replay" if objective.replayed else "time"
     shown = [name for name in WIDE_COLUMNS if wide or name in (*COLUMNS, minimized)]
@@ -105,7 +102,6 @@ def compare_view(
         dispensable=(_CLASS, _OWN_GAP, "seconds", *others, "vs best", "status"),
         remarks=(
             *_notes(results),
-            *(conflict_rows(unfit(problem)) if infeasible else ()),
             *order_notes(problem, results),
             *verdict(machine, results, wide=wide),
             *fusion_plan_verdict(machine, results, wide=wide),

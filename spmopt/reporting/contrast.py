@@ -35,9 +35,9 @@ def require_same(first: Problem, second: Problem) -> None:
     elif first.machine != second.machine:
         text = f"their machines differ in {_first_field(first.machine, second.machine)}"
     elif first.tensors != second.tensors:
-        text = _first_row("tensors", first.tensors, second.tensors)
+        text = "their tensors differ"
     elif first.operations != second.operations:
-        text = _first_row("operations", first.operations, second.operations)
+        text = "their operations differ"
     else:
         return
     raise InputError(f"{first.name} and {second.name}: {text}; {_ADVICE}")
@@ -47,13 +47,6 @@ def _first_field(one: Machine, other: Machine) -> str:
     name = next(f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name))
     values = f"{getattr(one, name)} and {getattr(other, name)}"
     return f"{name} ({values})" if len(values) <= 80 else name
-
-
-def _first_row(what: str, first: tuple[object, ...], second: tuple[object, ...]) -> str:
-    if len(first) != len(second):
-        return f"they have {len(first)} and {len(second)} {what}"
-    place = next(k for k, pair in enumerate(zip(first, second, strict=True)) if pair[0] != pair[1])
-    return f"their {what} differ, number {place} first"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,6 +98,11 @@ def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
     return (line.tensor[row] * line.steps + operation) * line.steps + following, row
 
 
+def step_of_operation(picture: ScheduleView) -> Ints:
+    """Return (n,) the step of each operation."""
+    return np.argsort(picture.view.timeline.order)
+
+
 def next_groups(found: KeptOtherwise, picture: ScheduleView) -> tuple[list[str], Ints]:
     """Return groups of layers, and (rows,) that of the use that ends each interval."""
     layers = picture.analysis.steps.layers
@@ -123,7 +121,7 @@ def bytes_kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
     require_comparable(other, picture)
     found, rows = gaps(other, picture), picture.residencies
     found = found.take(found.bytes_saved > 0)
-    at = np.argsort(picture.view.timeline.order)[other.view.timeline.order]
+    at = step_of_operation(picture)[other.view.timeline.order]
     begin, end = at[found.from_step], at[found.to_step]
     order = np.argsort(rows.tensor, kind="stable")
     held = rows.tensor[order]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -14,23 +14,18 @@ from spmopt.reporting.contrast import (
     KeptOtherwise,
     bytes_kept_more,
     gaps,
-    next_groups,
     require_comparable,
+    step_of_operation,
 )
 from spmopt.reporting.headings import speak
-from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain, table
 from spmopt.reporting.results import PART, Figure
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import conditions, names
 
 _SIGNED = ("b_less_a_bytes", "b_less_a_s", "channel_s")
-_TITLES = {
-    **{"after": "kept after", "group": "layers", "channel_s": "channel saved"},
-    **{"b_less_a_bytes": "B - A", "b_less_a_s": "B - A"},
-    **{"only_a_bytes": "only A keeps", "only_b_bytes": "only B keeps"},
-}
-_UNITS = {"channel_s": "s", "tensors": "", "kept_a_byte_s": "B·s", "kept_b_byte_s": "B·s"}
+_TITLES = {"after": "kept after", "channel_s": "channel saved"}
+_TITLES |= {"b_less_a_bytes": "B - A", "b_less_a_s": "B - A"}
 _NOISY = "seconds"
 _OF_OBJECTIVE = ("objective", "bound", "gap")
 _MAIN = ("makespan", "traffic", "energy", "gap", "status", "compute_busy")
@@ -71,7 +66,7 @@ def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
 
 def gain(first: ScheduleView, second: ScheduleView) -> Ints:
     """Return (n + 1,) cycles that B is ahead by when A has run so many of its steps."""
-    of_second = second.times.duration[_order(second)][first.view.timeline.order]
+    of_second = second.times.duration[step_of_operation(second)][first.view.timeline.order]
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(first.times.duration - of_second)))
 
 
@@ -118,22 +113,16 @@ def _only(picture: ScheduleView, other: ScheduleView) -> Json:
 
 def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> Json:
     """Return tables by what they are of; rows of the first are ``found``."""
-    names = [operation.name for operation in first.problem.operations]
-    layers = first.analysis.layers
-    return {
-        "kept between uses": _keep(first, found),
-        "kept by layers": _bytes_kept_by_layers(first, found),
-        "layers": _times("layer", layers.names, layers.layer[_order(first)], (first, second)),
-        "operations": _times("operation", names, np.arange(len(names)), (first, second)),
-        "tensors": _tensors(first, second),
-    }
+    return {"kept between uses": _keep(first, found), "layers": _times(first, second)}
 
 
 def _keep(first: ScheduleView, found: KeptOtherwise) -> Json:
     names = [operation.name for operation in first.problem.operations]
     runs = [names[operation] for operation in first.view.timeline.order.tolist()]
-    columns = {
-        **_with_name(first, found.tensor),
+    tensors = [first.problem.tensors[tensor] for tensor in found.tensor.tolist()]
+    columns: dict[str, object] = {
+        "tensor": [tensor.name for tensor in tensors],
+        "kind": [tensor.kind.replace("_", " ") for tensor in tensors],
         "after": [runs[at] for at in found.from_step.tolist()],
         "until": [runs[at] for at in found.to_step.tolist()],
         "kept_a_bytes": found.kept_a,
@@ -145,89 +134,31 @@ def _keep(first: ScheduleView, found: KeptOtherwise) -> Json:
     return _table(caption, "kept.csv", columns, "B")
 
 
-def _bytes_kept_by_layers(first: ScheduleView, found: KeptOtherwise) -> Json:
-    """Sum up what is kept otherwise, by layers and phase of the next use, and by kind."""
-    groups, group = next_groups(found, first)
-    kinds = [tensor.kind.replace("_", " ") for tensor in first.problem.tensors]
-    phase, saved = phases(first.analysis)[found.to_step].tolist(), found.bytes_saved.tolist()
-    rows: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
-    for at, tensor in enumerate(found.tensor.tolist()):
-        key = groups[group[at]], PHASES[phase[at]], kinds[tensor]
-        rows.setdefault(key, []).append((tensor, saved[at]))
-    sums_of = {key: sum(size for _, size in own) for key, own in rows.items()}
-    order = sorted(rows, key=lambda key: -abs(sums_of[key]))
-    sides = [sum(max(0, size) for _, size in rows[key]) for key in order]
-    rate = float(first.problem.machine.dram_bytes_per_s)
-    columns: dict[str, object] = {
-        **{name: [key[at] for key in order] for at, name in enumerate(("group", "phase", "kind"))},
-        "tensors": np.array([len({tensor for tensor, _ in rows[key]}) for key in order], np.int64),
-        "only_a_bytes": np.array(sides, np.int64) - [sums_of[key] for key in order],
-        "only_b_bytes": np.array(sides, np.int64),
-        "channel_s": np.array([sums_of[key] / rate for key in order], float),
-    }
-    caption = "What one keeps and the other does not, by layers that use it next"
-    return _table(caption, "kept-by-layers.csv", columns, "B")
+def _times(first: ScheduleView, second: ScheduleView) -> Json:
+    """Return time and stall of layers; largest differences first."""
+    layers = first.analysis.layers
+    clock, group = first.problem.machine.clock_hz, layers.layer[step_of_operation(first)]
+    sides: dict[str, Reals] = {}
+    for mark, each in zip("ab", (first, second), strict=True):
+        for name, cycles in (("time", each.times.duration), ("stall", each.stall)):
+            spent = cycles[step_of_operation(each)] / clock
+            sides[f"{name}_{mark}_s"] = sums(spent, group, len(layers.names))
+    sides["b_less_a_s"] = sides["time_b_s"] - sides["time_a_s"]
+    order = np.argsort(-abs(sides["b_less_a_s"]), kind="stable")
+    columns: dict[str, object] = {"layer": [layers.names[k] for k in order]}
+    for name in ("time_a_s", "time_b_s", "b_less_a_s", "stall_a_s", "stall_b_s"):
+        columns[name] = sides[name][order]
+    return _table("Where the time goes, by layers", "layers.csv", columns, "s")
 
 
 def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) -> Json:
     """Return a table of texts, and of figures in ``unit`` unless their name says otherwise."""
     heads, values = [], as_lists(columns).values()
     for name, cells in columns.items():
-        own = _UNITS.get(name, unit) if isinstance(cells, np.ndarray) else None
+        own = None
+        if isinstance(cells, np.ndarray):
+            own = "s" if name == "channel_s" else unit
         side = re.fullmatch(r"(\w+)_([ab])_\w+", name)
         title = _TITLES.get(name, f"{side[1]} in {side[2].upper()}" if side else "")
         heads.append(column(name, own, title, isSigned=name in _SIGNED))
     return table(caption, file, heads, list(zip(*values, strict=True)))
-
-
-def _with_name(picture: ScheduleView, tensors: Ints) -> dict[str, object]:
-    """Return names and kinds of tensors."""
-    found = [picture.problem.tensors[tensor] for tensor in tensors.tolist()]
-    kinds = [tensor.kind.replace("_", " ") for tensor in found]
-    return {"tensor": [tensor.name for tensor in found], "kind": kinds}
-
-
-def _tensors(first: ScheduleView, second: ScheduleView) -> Json:
-    (traffic_a, kept_a), (traffic_b, kept_b) = _move(first), _move(second)
-    order = np.lexsort((-abs(kept_b - kept_a), -abs(traffic_b - traffic_a)))
-    order = order[(traffic_a != traffic_b)[order] | (kept_a != kept_b)[order]]
-    sides = {
-        "traffic_a_bytes": traffic_a,
-        "traffic_b_bytes": traffic_b,
-        "b_less_a_bytes": traffic_b - traffic_a,
-        "kept_a_byte_s": kept_a,
-        "kept_b_byte_s": kept_b,
-    }
-    columns = _with_name(first, order) | {name: side[order] for name, side in sides.items()}
-    return _table("Traffic and residency of tensors", "tensors.csv", columns, "B")
-
-
-def _move(picture: ScheduleView) -> tuple[Ints, Reals]:
-    """Return (m,) bytes over the DRAM boundary, and byte-seconds on chip, of each tensor."""
-    tensors, residency = picture.analysis.by_tensor(), picture.view.schedule.residency
-    edge = np.append(picture.times.start, picture.times.cycles) / picture.problem.machine.clock_hz
-    held = residency.size_bytes * (edge[residency.end] - edge[residency.begin])
-    kept = sums(held, residency.tensor, len(picture.problem.tensors))
-    return tensors["dram_in_bytes"] + tensors["dram_out_bytes"], kept
-
-
-def _times(
-    what: str, names: Sequence[str], group: Ints, pictures: tuple[ScheduleView, ScheduleView]
-) -> Json:
-    """Return time and stall of operations, by groups of them; largest differences first."""
-    clock, sides = pictures[0].problem.machine.clock_hz, {}
-    for mark, each in zip("ab", pictures, strict=True):
-        for name, cycles in (("time", each.times.duration), ("stall", each.stall)):
-            spent = cycles[_order(each)] / clock
-            sides[f"{name}_{mark}_s"] = sums(spent, group, len(names))
-    sides["b_less_a_s"] = sides["time_b_s"] - sides["time_a_s"]
-    order = np.argsort(-abs(sides["b_less_a_s"]), kind="stable")
-    columns: dict[str, object] = {what: [names[k] for k in order]}
-    for name in ("time_a_s", "time_b_s", "b_less_a_s", "stall_a_s", "stall_b_s"):
-        columns[name] = sides[name][order]
-    return _table(f"Where the time goes, by {what}s", f"{what}s.csv", columns, "s")
-
-
-def _order(picture: ScheduleView) -> Ints:
-    """Return (n,) the step of each operation."""
-    return np.argsort(picture.view.timeline.order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from math import isfinite
 
 from spmopt.core.problem import Problem
@@ -11,6 +12,7 @@ from spmopt.execution.commands import Kind
 from spmopt.execution.comparison import Comparison, Difference
 from spmopt.reporting.headings import heading
 from spmopt.reporting.quantities import si, usage
+from spmopt.reporting.results import fields_by_name
 from spmopt.reporting.tables import Grid, NamedValues, Part
 
 SHOWN = 10
@@ -93,24 +95,13 @@ def execution_record(
         "scheduler": result.scheduler,
         "kernels": kernels,
         "tolerance": tolerance,
-        "same": found.same,
         "commands": {kind.name.lower(): count for kind, count in found.counts.items()},
-        "loaded_bytes": found.loaded_bytes,
-        "stored_bytes": found.stored_bytes,
-        "peak_spm_bytes": found.peak_spm_bytes,
-        "tensors": found.tensors,
-        "compared_bytes": found.compared_bytes,
+        **fields_by_name(found, "same", "loaded_bytes", "stored_bytes", "peak_spm_bytes"),
+        **fields_by_name(found, "tensors", "compared_bytes", "wrong_operation"),
         "largest_difference": _number(found.largest),
-        "wrong_operation": found.wrong_operation,
         "wrong_figures": list(found.wrong_figures),
         "differences": [
-            {
-                "tensor": each.tensor,
-                "wrong_bytes": each.wrong_bytes,
-                "size_bytes": each.size_bytes,
-                "largest": _number(each.largest),
-            }
-            for each in found.differences
+            {**asdict(each), "largest": _number(each.largest)} for each in found.differences
         ],
     }
 

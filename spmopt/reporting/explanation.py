@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
 from spmopt.analysis.explanation import Explanation, Transfer
 from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.shadow_prices import (
-    BankWorth,
     ShadowPrices,
     SpaceDuals,
     bytes_held_by_banks,
@@ -27,7 +25,7 @@ from spmopt.reporting.fused_groups import fused_groups_parts, fused_groups_recor
 from spmopt.reporting.headings import account_heading, speak
 from spmopt.reporting.quantities import capacity, share, shares_text, si
 from spmopt.reporting.results import Record, problem_record, result_record
-from spmopt.reporting.tables import Grid, Line, NamedValues, Part
+from spmopt.reporting.tables import Grid, NamedValues, Part
 
 KB, GB = 1000, 10**9
 _ALONE = (
@@ -43,14 +41,10 @@ _NEGLIGIBLE = 0.01
 """Part of a step's stall below which a line is left out unless all are asked for."""
 _NAMED = 3
 """Transfers of a step, holders of a full step and moves of a busy one that are named."""
-_STRETCHES, _BAR = 10, 30
-"""Parts of the steps whose shadow prices are shown, and characters of the longest bar."""
 _TIGHT = 0.01
 """How near a shadow price of the channel is to all or nothing of a cycle."""
 _SMALL = 100
 """What is added is at most such a part of what the machine has."""
-_NOISE = 1e-6
-"""Of a cycle: a port that lowers the bound by less lowers it by nothing."""
 _LOWERS = "lowers the bound by at most"
 """Schedules may gain more than the bound falls by, as far as they are above it."""
 
@@ -76,37 +70,16 @@ def explanation_record(
 
 
 def duals_record(duals: ShadowPrices) -> Record:
-    """Return slopes of the bound in units of the objective.
-
-    And which steps shadow price the SPM.
-    """
+    """Return slopes of the bound in units of the objective; of banks one each."""
+    banks = [{"per_spm_kb": float(bank.per_byte * KB)} for bank in duals.banks]
     return {
         "unit": duals.certificate.objective.unit,
         "bound": float(duals.bound),
         "per_spm_kb": float(duals.spm.per_byte * KB),
         "per_gb_per_s": float(duals.per_byte_per_s * GB),
-        "spm_stretches": _stretches(duals.spm),
-        **({"banks": [_bank_record(bank) for bank in duals.banks]} if duals.banks else {}),
+        "priced_steps": int(np.count_nonzero(duals.spm.counted)),
+        **({"banks": banks} if duals.banks else {}),
     }
-
-
-def _bank_record(bank: BankWorth) -> Record:
-    return {
-        "per_spm_kb": float(bank.space.per_byte * KB),
-        "port_faster_by_1_percent": None if bank.faster_port is None else float(bank.faster_port),
-        "spm_stretches": _stretches(bank.space),
-    }
-
-
-def _stretches(duals: SpaceDuals) -> list[Record]:
-    return [
-        {
-            "begin": stretch.begin,
-            "end": stretch.end,
-            "per_spm_kb": float(stretch.per_byte * KB),
-        }
-        for stretch in duals.stretches()
-    ]
 
 
 def csv_text(found: Explanation, steps: Sequence[int] | None = None) -> str:
@@ -176,18 +149,13 @@ def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
         yield "Shadow prices: none, the result has no certificate for its order."
         return
     yield f"Shadow prices (bound {_show(machine, duals, duals.bound)}):"
-    if duals.banks:
-        rows = [row for index in range(len(duals.banks)) for row in _of_bank(machine, duals, index)]
-    else:
-        rows = [("SPM", _of_space(machine, duals, duals.spm, machine.spm_bytes))]
+    rows = [
+        (f"bank {index}", _of_space(machine, duals, space, bank.spm_bytes))
+        for index, (space, bank) in enumerate(zip(duals.banks, machine.banks, strict=True))
+    ] or [("SPM", _of_space(machine, duals, duals.spm, machine.spm_bytes))]
     if duals.certificate.objective.cycle:
         rows.append(("DRAM", _of_dram(machine, duals)))
     yield NamedValues(rows=rows)
-    names, columns = ["SPM"], [duals.spm]
-    if duals.banks:
-        names = [f"bank {index}" for index in range(len(duals.banks))]
-        columns = [bank.space for bank in duals.banks]
-    yield from _profile(names, columns)
     page, where = capacity(machine.page_bytes), "a bank" if duals.banks else "SPM"
     value = speak(duals.certificate.objective)
     yield (
@@ -344,21 +312,6 @@ def _list(names: Sequence[str], rest: str) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more ({rest})" if more > 0 else "")
 
 
-def _of_bank(machine: Machine, duals: ShadowPrices, index: int) -> Iterator[tuple[str, str]]:
-    """Yield by how much more of one bank, and a faster port of it, lower the bound."""
-    bank, worth = machine.banks[index], duals.banks[index]
-    name = f"bank {index}"
-    yield name, _of_space(machine, duals, worth.space, bank.spm_bytes)
-    if worth.faster_port is None:
-        return
-    saved = _at_most(machine, duals, worth.faster_port)
-    priced = np.count_nonzero(worth.port_dual > _TIGHT)
-    text = f"1 % faster {_LOWERS} {saved}; a cycle of it has a shadow price in {priced} steps"
-    if worth.faster_port <= _NOISE * duals.certificate.objective.cycle:
-        text = "a faster one does not lower the bound: no step has a shadow price"
-    yield f"{name}, port", text
-
-
 def _of_space(machine: Machine, duals: ShadowPrices, space: SpaceDuals, size_bytes: int) -> str:
     """Say by how much more of a memory of ``size_bytes`` lowers the bound."""
     page, amount, label = machine.page_bytes, KB, "kB"
@@ -382,18 +335,9 @@ def _of_dram(machine: Machine, duals: ShadowPrices) -> str:
     amount = little_bandwidth(machine)
     label = "GB/s" if amount == GB else si(amount, "B/s")
     saved = _at_most(machine, duals, duals.per_byte_per_s * amount)
-    dual, port = duals.channel_dual, np.zeros_like(duals.channel_dual)
-    for bank in duals.banks:
-        port += bank.port_dual
-    channel, ports = (np.count_nonzero(each >= 1 - _TIGHT) for each in (dual, port))
-    engine = np.count_nonzero(dual + port <= _TIGHT)
-    by_ports = (
-        f"{ports} by ports of banks, " if any(bank.has_rates for bank in machine.banks) else ""
-    )
-    return (
-        f"each extra {label} {_LOWERS} {saved}; {channel} steps bound by the channel, "
-        f"{by_ports}{engine} by the engine"
-    )
+    channel = np.count_nonzero(duals.channel_dual >= 1 - _TIGHT)
+    steps = f"{channel} of {duals.channel_dual.size} steps bound by the channel"
+    return f"each extra {label} {_LOWERS} {saved}; {steps}"
 
 
 def _at_most(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:
@@ -403,29 +347,3 @@ def _at_most(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:
 
 def _show(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:
     return si(*in_unit(duals.certificate.objective, machine, value))
-
-
-def _profile(names: Sequence[str], columns: Sequence[SpaceDuals]) -> Iterator[Part]:
-    """Yield the shadow prices of memories along the steps, of each that has some.
-
-    As parts of its sum.
-    """
-    alike: dict[bytes, list[str]] = {}
-    for name, space in zip(names, columns, strict=True):
-        alike.setdefault(space.exact.tobytes(), []).append(name)
-    for space in columns:
-        name = " and ".join(alike.pop(space.exact.tobytes(), []))
-        dual = np.where(space.counted, space.dual, 0.0)
-        steps, total = dual.size, float(dual.sum())
-        if not total or not name:
-            continue
-        edges = np.unique(np.linspace(0, steps, _STRETCHES + 1).astype(int)).tolist()
-        parts = [
-            (begin, end, float(dual[begin:end].sum()) / total) for begin, end in pairwise(edges)
-        ]
-        most, digits = max(part for _, _, part in parts), len(str(steps - 1))
-        yield f"{name[:1].upper()}{name[1:]} shadow price by step:"
-        for begin, end, part in parts:
-            bar = "█" * round(_BAR * part / most)
-            span = f"{begin:>{digits}} to {end - 1:>{digits}}"
-            yield Line(text=f"  {span}  {share(part):>7}  {bar}".rstrip(), fixed=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from typing import Self
 
@@ -13,9 +13,9 @@ from spmopt.core.machine import Machine
 from spmopt.core.result import Result
 from spmopt.reporting.fusion_plans import tile_words
 from spmopt.reporting.quantities import percent, share, si
+from spmopt.reporting.results import Record, fields_by_name
 from spmopt.reporting.tables import Grid, Part
 
-Record = dict[str, object]
 _COLUMNS = ("fused_group", "operations", "fusion", "time", "stall", "traffic")
 _OTHER_END = "why it ends there"
 _OTHER_FUSION = "other fusion tiles"
@@ -93,26 +93,14 @@ def fused_groups_record(fused_groups: Sequence[FusedGroupFigures]) -> list[Recor
     """Return the same for programs; costs are in units of the objective, null: does not fit."""
     return [
         {
-            "begin": each.fused_group.begin,
-            "end": each.fused_group.end,
-            "fusion": each.fused_group.micro_batches,
-            "stripes": each.fused_group.stripes,
-            "first": each.first,
-            "last": each.last,
-            "steps": [each.begin_step, each.end_step],
-            "cycles": each.cycles,
-            "stall_cycles": each.stall_cycles,
-            "traffic_bytes": each.moved_bytes,
-            "obstacles": [
-                {"fusion": one.micro_batches, "stripes": one.stripes, "why": why}
-                for one, why in each.obstacles
-            ],
+            **asdict(each.fused_group),
+            **fields_by_name(each, "first", "last", "begin_step", "end_step"),
+            **fields_by_name(each, "cycles", "stall_cycles", "moved_bytes"),
+            "obstacles": [{**asdict(one), "why": why} for one, why in each.obstacles],
             "estimates": [
                 {
                     "change": cost.change,
-                    "fusion": [part.micro_batches for part in cost.fusion_plan],
-                    "stripes": [part.stripes for part in cost.fusion_plan],
-                    "ends": [part.end for part in cost.fusion_plan],
+                    "fusion_plan": [asdict(part) for part in cost.fusion_plan],
                     "cost": cost.cost if isfinite(cost.cost) else None,
                 }
                 for cost in each.costs

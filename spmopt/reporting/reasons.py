@@ -11,9 +11,15 @@ from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import Reals, sums
 from spmopt.core.table import Ints
 from spmopt.metrics import in_unit
-from spmopt.reporting.contrast import KeptOtherwise, gaps, next_groups, require_comparable
+from spmopt.reporting.contrast import (
+    KeptOtherwise,
+    gaps,
+    next_groups,
+    require_comparable,
+    step_of_operation,
+)
 from spmopt.reporting.phases import FORWARD, PHASES, UPDATE, layer_groups, phases
-from spmopt.reporting.quantities import percent, share, si
+from spmopt.reporting.quantities import percent, share, si, usage
 from spmopt.reporting.schedule_view import ScheduleView
 
 _SAME = 1e-4
@@ -24,6 +30,16 @@ _LARGE = 0.1
 """Of what one keeps: where no kind in a group of layers is so much, groups are not told apart."""
 _NAMED = 3
 """Tensors, kinds and causes that are named at most."""
+_AWAITED = {
+    Cause.NONE: "nothing",
+    Cause.REQUIRED_RESIDENT: "required-resident operands and results",
+    Cause.PREFETCH: "loads for later steps",
+    Cause.LOAD: "loads for the step",
+    Cause.STREAM_IN: "operands that pass through",
+    Cause.STORE: "stores",
+    Cause.STREAM_OUT: "results that pass through",
+    Cause.PORT: "ports of banks",
+}
 
 
 def reasons(first: ScheduleView, second: ScheduleView) -> list[str]:
@@ -69,8 +85,8 @@ def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
 
 def _where(first: ScheduleView, second: ScheduleView) -> str:
     """Say in which operations the time is saved: by kind and phase, and by layers."""
-    order, clock = _order(first), first.problem.machine.clock_hz
-    saved = (first.times.duration[order] - second.times.duration[_order(second)]) / clock
+    order, clock = step_of_operation(first), first.problem.machine.clock_hz
+    saved = (first.times.duration[order] - second.times.duration[step_of_operation(second)]) / clock
     if abs(saved.sum()) <= _SAME * first.times.cycles / clock:
         return ""
     layers, phase = first.analysis.steps.layers, phases(first.analysis)[order]
@@ -100,18 +116,6 @@ def _waits(first: ScheduleView, second: ScheduleView) -> str:
     if first.times.timing == "step" and free > _FEW * one:
         avoidable = f"; {share(free / one)} of A's waiting is avoidable with all else as it is"
     return f"The engine waits {si(one, 's')} in A and {si(other, 's')} in B: {parts}{avoidable}."
-
-
-_AWAITED = {
-    Cause.NONE: "nothing",
-    Cause.REQUIRED_RESIDENT: "required-resident operands and results",
-    Cause.PREFETCH: "loads for later steps",
-    Cause.LOAD: "loads for the step",
-    Cause.STREAM_IN: "operands that pass through",
-    Cause.STORE: "stores",
-    Cause.STREAM_OUT: "results that pass through",
-    Cause.PORT: "ports of banks",
-}
 
 
 def _traffic(first: ScheduleView, second: ScheduleView) -> str:
@@ -188,8 +192,8 @@ def _room(first: ScheduleView, second: ScheduleView) -> str:
         for each in (first, second)
     )
     return (
-        f"On average over time A fills {si(one, 'B')} of the {si(size, 'B')} on chip "
-        f"({share(one / size)}), B {si(other, 'B')} ({share(other / size)})."
+        f"On average over time A fills {usage(one, size)} on chip ({share(one / size)}), "
+        f"B {usage(other, size)} ({share(other / size)})."
     )
 
 
@@ -213,8 +217,3 @@ def _parts(names: Sequence[str], saved: Reals, unit: str) -> str:
 
 def _part(one: float, other: float) -> str:
     return "all" if not one else share(abs(other - one) / one)
-
-
-def _order(picture: ScheduleView) -> Ints:
-    """Return (n,) the step of each operation."""
-    return np.argsort(picture.view.timeline.order)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 
-from spmopt.core.errors import NAMED, Conflict
+from spmopt.core.errors import Conflict
 from spmopt.core.machine import Machine
 from spmopt.core.mappings import unfit
 from spmopt.core.problem import ASSUMED, Problem
@@ -24,9 +24,8 @@ from spmopt.reporting.headings import (
     speak,
     standing,
 )
-from spmopt.reporting.occupancy import occupancy_lines
 from spmopt.reporting.quantities import duration, percent, share, si, usage
-from spmopt.reporting.tables import LABEL_WIDTH, NamedValues, Part
+from spmopt.reporting.tables import NamedValues, Part
 from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.any_order import any_order_bound
 from spmopt.verifier.durations import durations
@@ -34,8 +33,6 @@ from spmopt.verifier.durations import durations
 Record = dict[str, object]
 PART = "part"
 """Unit of shares and of relative distances."""
-MOST_MEMBERS = 10
-"""Rows of the table of a conflict."""
 _ASSUMED_ALL = ("AssumedPointwise", "AssumedPointwiseGradient")
 """Kinds of operations that are assumed all at once."""
 _ENERGY = (
@@ -80,8 +77,8 @@ def figures(problem: Problem, result: Result, totals: Totals | None) -> tuple[Fi
     )
 
 
-def result_parts(problem: Problem, result: Result, width: int = 80) -> Iterator[Part]:
-    """Yield what is printed of a result; a bar of ``width`` characters shows the occupancy."""
+def result_parts(problem: Problem, result: Result) -> Iterator[Part]:
+    """Yield what is printed of a result."""
     yield heading(problem, result)
     yield ""
     found = figures(problem, result, result.totals)
@@ -89,17 +86,11 @@ def result_parts(problem: Problem, result: Result, width: int = 80) -> Iterator[
     rows += [
         (each.label, f"{each.text} ({each.note})" if each.note else each.text) for each in found
     ]
-    if result.schedule is not None:
-        beside = max(LABEL_WIDTH, *(len(name) for name, _ in rows)) + 1
-        bar, legend = occupancy_lines(problem, result.schedule, width - beside)
-        rows += [("on chip", bar), ("", legend)]
     assumed = shares_assumed(problem, result)
     if assumed:
         shares = ", ".join(f"{name} {share(part)}" for name, part in assumed.items())
         rows += [("assumed", f"{shares} of the time, by classes in place of rules")]
     rows += [("note", text) for text in (*remarks(result), *order_notes(problem, [result]))]
-    if result.status is Status.INFEASIBLE:
-        rows += [("", row) for row in conflict_rows(unfit(problem))]
     yield NamedValues(rows=rows)
 
 
@@ -241,29 +232,6 @@ def conflict_record(conflict: Conflict | None) -> Record | None:
         return None
     members = [asdict(member) for member in conflict.members]
     return {"line": str(conflict), **fields_by_name(conflict, *_CONFLICT), "members": members}
-
-
-def conflict_rows(conflict: Conflict | None) -> list[str]:
-    """Return lines of a table of the members, where the conflict does not name them all."""
-    if conflict is None or len(conflict.members) <= NAMED:
-        return []
-    cells = [
-        (
-            member.name,
-            f"{member.size_bytes} bytes",
-            "" if member.lifetime is None else "times {} to {}".format(*member.lifetime),
-            "" if member.offset_bytes is None else f"at {member.offset_bytes}",
-        )
-        for member in conflict.members[:MOST_MEMBERS]
-    ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "  ".join((name.ljust(widths[0]), *map(str.rjust, others, widths[1:]))).rstrip()
-        for name, *others in cells
-    ]
-    more = conflict.members[MOST_MEMBERS:]
-    rest = sum(member.size_bytes for member in more)
-    return [*lines, f"and {len(more)} more, together {rest} bytes"] if more else lines
 
 
 def as_number(value: Fraction | None) -> float | None:

@@ -14,7 +14,7 @@ from spmopt.metrics import in_unit
 from spmopt.reporting.fusion_plans import tile_words
 from spmopt.reporting.headings import heading, speak, standing, transfer_counts
 from spmopt.reporting.quantities import percent, si
-from spmopt.reporting.results import as_number, conflict_record, conflict_rows, fields_by_name
+from spmopt.reporting.results import as_number, conflict_record, fields_by_name
 from spmopt.schedulers.registry import find
 from spmopt.verifier.any_order import any_order_bound
 
@@ -74,7 +74,6 @@ def verification_lines(problem: Problem, result: Result, found: Audit) -> list[s
     lines.append(f"  status    {_status(result, found)}")
     if found.infeasible is not None:
         lines.append(f"  proof     {found.infeasible}")
-        lines += [f"  {row}" for row in conflict_rows(found.infeasible)]
     elif found.value is None and found.bound is None:
         lines.append("  nothing to verify: there is neither a schedule nor a bound")
     return [*lines, *(f"  {text}" for text in _remarks(problem, result, found))]

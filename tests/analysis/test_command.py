@@ -11,13 +11,14 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_problem
-from spmopt.reporting.analysis import REUSE, TIME
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.solving.fakes import bounds_only, install
 from tests.tiny import Op, tiny
 
 NETWORK = "bert-tiny --batch 2 --training --spm 1MB"
+_MADE: list[bytes] = []
+"""The result file, made once."""
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,10 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def stored(run: Run, tmp_path: Path) -> Path:
     """A result file."""
     path = tmp_path / "r.json"
-    assert run(f"solve {NETWORK} -s belady -o {path}").code == 0
+    if not _MADE:
+        assert run(f"solve {NETWORK} -s belady -o {path}").code == 0
+        _MADE.append(path.read_bytes())
+    path.write_bytes(_MADE[0])
     return path
 
 
@@ -66,39 +70,12 @@ def test_details_add_up_to_the_network(run: Run, tmp_path: Path, per: str) -> No
             assert sum(row[name] for row in record["types"]) == result[name]
 
 
-def test_uses_name_operations_and_scopes(run: Run) -> None:
-    record = run(f"analyze {NETWORK} -s belady --per use --json").record
-    scopes = [use["scope"] for use in record["uses"]]
-    assert {None, *(scope["scope"] for scope in record["scopes"] if scope["gaps"])} == {*scopes}
-    for scope in record["scopes"]:
-        assert scopes.count(scope["scope"]) == scope["gaps"]
-    loss = next(use for use in record["uses"] if use["name"] == "pooler.tanh")
-    assert (loss["operation"], loss["access"]) == ("pooler.tanh", "write")
-    assert (loss["next_operation"], loss["scope"]) == ("pooler.tanh.loss", "forward-backward")
-    text = run(f"analyze {NETWORK} -s belady --per use").out.splitlines()
-    row = next(line for line in text if line.startswith("pooler.tanh "))
-    assert row.split()[1:3] == ["pooler.tanh", "write"]
-
-
 def test_what_is_counted_is_whole(run: Run) -> None:
     record = run(f"analyze {NETWORK} -s belady --per operation --json").record
     rows = [record["network"], *record["types"], *record["operations"]]
     assert all(isinstance(row["flop"], int) for row in rows)
     assert sum(row["flop"] for row in record["operations"]) == record["network"]["flop"]
     assert all(row["compute_utilization"] <= 1 for row in rows)
-
-
-def test_words_are_explained_below_the_tables(run: Run) -> None:
-    out = run(f"analyze {NETWORK} -s belady").out
-    for line in (TIME, REUSE):
-        assert line in out.splitlines()
-
-
-def test_csv_has_operations_unless_told_otherwise(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
-    record = run(f"analyze {NETWORK} -s belady --json --csv {path}").record
-    assert "operations" not in record
-    assert len(path.read_text().splitlines()) == 1 + record["problem"]["operations"]
 
 
 def test_figures_that_are_infinite_are_left_out(run: Run, tmp_path: Path) -> None:
@@ -143,14 +120,14 @@ def test_a_result_file_must_be_true(run: Run, stored: Path) -> None:
 
 def test_a_result_file_without_a_schedule_is_refused(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    assert run(f"solve {NETWORK} -s fluid -o {path}").code == 0
+    assert run(f"solve {NETWORK} -s lp-bound -o {path}").code == 0
     assert "holds no schedule, but a bound on time, " in refused(run(f"analyze {path}"))
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (f"analyze {NETWORK} -s fluid", "gives a bound, no schedule"),
+        (f"analyze {NETWORK} -s lp-bound", "gives a bound, no schedule"),
         (f"analyze {NETWORK} -s beladi", "did you mean belady?"),
         (f"analyze {NETWORK} --per layers", "did you mean layer?"),
         (f"analyze {NETWORK} --csv /dev/null/rows.csv", "a folder is needed"),
@@ -159,12 +136,6 @@ def test_a_result_file_without_a_schedule_is_refused(run: Run, tmp_path: Path) -
 )
 def test_refusals(run: Run, line: str, expected: str) -> None:
     assert expected in refused(run(line))
-
-
-def test_infeasible_is_said_in_a_line(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "i.json"
-    write_problem(path, tiny({"a": (8, "in")}, [Op(reads="a", required_resident="a")], spm=4))
-    assert "need 8 bytes" in refused(run(f"analyze {path} -s belady"), code=3)
 
 
 def test_no_schedule_within_the_limits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spmopt.analysis import Analysis, Cause, Scope
-from spmopt.analysis.steps import attainable, ridge_point
+from spmopt.analysis import Analysis, Cause
 from spmopt.assemble import assemble
 from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stores
 from spmopt.verifier import verify
-from tests.analysis.small import kept, streamed, training_step
+from tests.analysis.small import streamed, training_step
 from tests.tiny import Op, tiny
 
 
@@ -48,15 +47,6 @@ def test_layers_join_an_operation_with_its_gradients_by_pass() -> None:
     assert groups.roofline.tolist() == ["memory"] * 6  # the engine waits in all of them
 
 
-def test_types() -> None:
-    types = streamed(training_step()).types()
-    assert types.names == ("type I", "type II")
-    assert types.steps.tolist() == [3, 4]
-    assert types.cycles.tolist() == [70, 80]
-    assert types.traffic_bytes.tolist() == [60, 80]
-    assert types.flop.tolist() == [96, 16]
-
-
 def test_tensors() -> None:
     tensors = streamed(training_step()).by_tensor()
     x = {name: values.tolist()[0] for name, values in tensors.items()}
@@ -66,35 +56,12 @@ def test_tensors() -> None:
     assert (x["reusable_bytes"], x["captured_bytes"], x["resident"]) == (16, 0, 0)
 
 
-def test_uses() -> None:
-    analysis = kept(training_step(spm=24))
-    uses = analysis.by_use()
-    table = {pair: k for k, pair in enumerate(zip(uses["name"], uses["operation"], strict=True))}
-    assert len(table) == 19
-    x, w, y1 = table["x", "conv"], table["w", "conv"], table["y1", "relu"]
-    following = list(zip(uses["next_operation"], uses["scope"], strict=True))
-    assert (following[x], uses["size_bytes"][x]) == (("add", Scope.BLOCK.words), 8)
-    assert following[w] == ("conv.d0", Scope.FORWARD_BACKWARD.words)
-    assert (following[y1], uses["captured_bytes"][y1]) == ((None, None), 0)
-    # 32 operations on 8 and on 4 bytes.
-    assert uses["reuse_frequency"][[x, w, y1]].tolist() == [4, 8, 0.5]
-    captured = analysis.by_tensor()["captured_bytes"]
-    for tensor, name in enumerate(analysis.problem.tensor_names):
-        assert uses["captured_bytes"][uses["name"] == name].sum() == captured[tensor]
-
-
 def test_resident_part_is_a_mean_over_time() -> None:
     problem, schedule = _planned(
         [(0, 0, 1, 4), (0, 1, 2, 8)],
         [Op(reads="a", cycles=30), Op(cycles=10), Op(reads="a", cycles=10)],
     )
     assert Analysis.of(problem, schedule).by_tensor()["resident"][0] == (4 * 30 + 8 * 10) / (8 * 50)
-
-
-def test_roofline() -> None:
-    machine = training_step().machine
-    assert ridge_point(machine) == 4
-    np.testing.assert_array_equal(attainable(machine, np.array([0.5, 4, 9])), [0.5, 4, 4])
 
 
 @pytest.mark.parametrize(

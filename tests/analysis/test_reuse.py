@@ -1,17 +1,11 @@
 """Gaps, their scopes, what is captured: by hand, and against loops over steps."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from spmopt.analysis import Analysis, Scope
-from spmopt.analysis.reuse import repeats
 from spmopt.assemble import assemble
-from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from tests.analysis.small import kept, streamed, training_step
-from tests.strategies import random_problem
-from tests.thorough import some
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_schedule
 
@@ -44,27 +38,6 @@ def test_scopes_of_a_training_step() -> None:
     }
 
 
-def test_recurrent_weights_are_those_of_one_kind_of_operation() -> None:
-    problem = tiny(
-        {"w": (4, "in"), "a": (4, ""), "b": (4, ""), "c": (4, "keep")},
-        [
-            Op(reads="w", writes="a"),
-            Op(reads="a w", writes="b"),
-            Op(reads="b w", writes="c"),
-        ],
-        spm=16,
-    )
-    assert gaps(streamed(_kinds(problem, "Cell", "Cell", "Cell"))) == {
-        ("w", 0): WEIGHT,
-        ("w", 1): WEIGHT,
-        ("a", 0): ADJACENT,
-        ("b", 1): ADJACENT,
-    }
-    # Without a kind, or of another kind, it is reuse like any other.
-    assert gaps(streamed(problem))["w", 0] is ADJACENT
-    assert gaps(streamed(_kinds(problem, "Cell", "Gather", "Cell")))["w", 1] is ADJACENT
-
-
 def test_what_is_overwritten_or_dead_is_no_reuse() -> None:
     problem = tiny(
         {"a": (4, "in"), "b": (4, "keep")},
@@ -88,7 +61,7 @@ def test_captured_bytes_of_a_training_step() -> None:
 
 def test_captured_is_the_least_resident_from_use_to_use() -> None:
     partial = 0
-    for seed in range(300):
+    for seed in range(100):
         problem, schedule = random_schedule(seed, max_operations=10, max_tensors=5)
         analysis = Analysis.of(problem, schedule)
         view, line = analysis.steps.view, analysis.steps.view.timeline
@@ -100,19 +73,10 @@ def test_captured_is_the_least_resident_from_use_to_use() -> None:
     assert partial > 50
 
 
-def test_policies_bring_in_exactly_what_is_not_captured() -> None:
-    for seed in some(range(150)):
-        problem = random_problem(
-            seed, max_operations=12, max_tensors=6, max_mappings=2, duplex=seed % 2 == 0
-        )
-        assert streamed(problem).vain_bytes == 0
-        assert kept(problem).vain_bytes == 0
-
-
 def test_what_random_plans_load_in_vain_is_seen() -> None:
     found = [
         Analysis.of(*random_schedule(seed, max_operations=10, max_tensors=5)).vain_bytes
-        for seed in range(200)
+        for seed in range(80)
     ]
     assert min(found) == 0
     assert sum(vain > 0 for vain in found) > 20
@@ -134,48 +98,10 @@ def test_a_load_that_is_dropped_before_use_is_in_vain() -> None:
     assert (analysis.steps.dram_in_bytes.tolist(), analysis.vain_bytes) == ([4, 0, 8], 4)
 
 
-def test_repeats_of_each_kind_of_access() -> None:
-    problem = tiny(
-        {"a": (4, "in"), "b": (4, "keep"), "c": (4, "in keep"), "d": (4, ""), "e": (4, "in")},
-        [
-            Op(
-                reads="a c e",
-                writes="b c d",
-                fetches=dict.fromkeys("abcde", 3),
-                required_resident="e",
-            )
-        ],
-        spm=16,
-    )
-    line = streamed(problem).steps.view.timeline
-    by_name = {problem.tensors[t].name: k for k, t in enumerate(line.tensor.tolist())}
-    times = repeats(line)
-    assert {name: int(times[k]) for name, k in by_name.items()} == {
-        "a": 2,  # read again twice
-        "b": 4,  # partial sums, out and in again twice
-        "c": 4,  # updated, each way
-        "d": 0,  # dead: moved neither way
-        "e": 0,  # required-resident
-    }
-
-
 def test_repeated_passes_are_intra_layer_reuse() -> None:
     problem = tiny(
         {"a": (8, "in"), "b": (4, "keep")}, [Op(reads="a", writes="b", fetches={"a": 3})], spm=4
     )
     intra, *others = streamed(problem).scopes()
     assert (intra.gaps, intra.reusable_bytes, intra.captured_bytes) == (0, 16, 0)
-    assert intra.alone_bytes == 8
     assert not any(scope.reusable_bytes for scope in others)
-
-
-def _kinds(problem: Problem, *kinds: str) -> Problem:
-    """The first tensor a weight, and operations of these kinds."""
-    first, *rest = problem.tensors
-    return replace(
-        problem,
-        tensors=(replace(first, kind=TensorKind.WEIGHT), *rest),
-        operations=tuple(
-            replace(op, kind=kind) for op, kind in zip(problem.operations, kinds, strict=True)
-        ),
-    )

@@ -58,7 +58,7 @@ def test_an_analysis_has_a_table_for_each_of_the_command_lines(
     compared: spmopt.ComparisonTable, run: Run, tmp_path: Path
 ) -> None:
     compared["residency"].save(tmp_path / "r.json")
-    for per in (None, "layer", "tensor", "use"):
+    for per in (None, "layer", "tensor"):
         analyzed = spmopt.analyze(compared["residency"], per=per)
         option = "" if per is None else f" --per {per}"
         printed = run(f"analyze {tmp_path / 'r.json'}{option}").out

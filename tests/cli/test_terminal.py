@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.pseudo import AT_ONCE, Seen, on_terminal
+from tests.cli.pseudo import AT_ONCE, on_terminal
 
 PROBLEMS = Path(__file__).parents[2] / "instances"
 SMALL, NONE = str(PROBLEMS / "mlp.json"), str(PROBLEMS / "infeasible.json")
@@ -78,25 +78,6 @@ def test_colors_for_a_pipe_do_not_animate_it() -> None:
     assert ran.stderr == ""
     assert BOLD in ran.stdout
     assert UP not in ran.stdout
-
-
-def bar(seen: Seen) -> str:
-    (line,) = (line for line in seen.text.splitlines() if line.startswith("on chip"))
-    return line.removeprefix("on chip").strip()
-
-
-@pytest.mark.parametrize("columns", [40, 70, 200])
-def test_the_bar_fits(columns: int) -> None:
-    seen = on_terminal("solve", SMALL, "-s", "belady", columns=columns)
-    assert len(bar(seen)) == min(columns, 100) - 13
-    assert "█" in bar(seen)
-
-
-@pytest.mark.parametrize(("encoding", "full"), [("utf-8", "█"), ("ascii", "@"), ("latin-1", "@")])
-def test_characters_that_an_encoding_lacks_are_spelled(encoding: str, full: str) -> None:
-    seen = on_terminal("solve", SMALL, "-s", "belady", environ={"PYTHONIOENCODING": encoding})
-    assert seen.code == 0
-    assert full in bar(seen)
 
 
 def test_json_is_all_there_is_of_it() -> None:

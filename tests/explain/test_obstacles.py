@@ -24,7 +24,7 @@ from tests.verifier.random_plans import rich_schedule
 CAPACITY, CHANNEL, DEPENDENCY, AVOIDABLE = Obstacle
 
 
-@pytest.mark.parametrize("seed", some(range(250)))
+@pytest.mark.parametrize("seed", some(range(100)))
 def test_every_transfer_by_another_way(seed: int) -> None:
     problem, schedule = rich_schedule(seed, max_operations=8, max_tensors=5)
     found, naive = Explanation.of(problem, schedule), Naive(problem, schedule)
@@ -111,25 +111,6 @@ def reasons(found: Explanation, step: int) -> dict[tuple[Cause, str], tuple[int,
     return {(t.cause, t.name): t.by_obstacle for t in found.transfers(step)}
 
 
-def test_a_stream_without_room_in_its_own_step() -> None:
-    # Step 0 has 10 idle cycles, but b holds all of the scratchpad until step 1.
-    found = explained([Op(reads="b", cycles=18), Op(reads="a b", cycles=3)], ("b", 0, 2, 8), spm=8)
-    assert found.figures.stall_cycles.tolist() == [0, 5]
-    assert reasons(found, 1) == {(Cause.STREAM_IN, "a"): (5, 0, 0, 0)}
-    (transfer,) = found.transfers(1)
-    assert (transfer.full_step, transfer.busy_step) == (1, None)
-    (holder,) = found.holders(1)
-    assert (holder.name, holder.size_bytes, holder.until_step) == ("b", 8, 1)
-
-
-def test_a_load_without_room_in_the_step_before() -> None:
-    found = explained(
-        [Op(reads="b", cycles=18), Op(reads="a")], ("b", 0, 1, 8), ("a", 1, 2, 8), spm=8
-    )
-    assert reasons(found, 1) == {(Cause.LOAD, "a"): (8, 0, 0, 0)}
-    assert found.transfers(1)[0].full_step == 0
-
-
 def test_room_for_half_and_time_for_a_quarter() -> None:
     # Step 0 is 10 long, moves 8: 2 spare; 4 bytes are free then. So of 8 cycles 4 are due to
     # capacity, 2 to the channel, 2 to nobody.
@@ -140,23 +121,6 @@ def test_room_for_half_and_time_for_a_quarter() -> None:
     (transfer,) = found.transfers(1)
     assert (transfer.full_step, transfer.busy_step, transfer.later) == (0, 0, False)
     assert [(m.transfer, m.tensor, m.cycles) for m in found.moved(0)] == [("load", "b", 8)]
-
-
-def test_the_channel_is_busy_all_the_way() -> None:
-    found = explained([Op(reads="b"), Op(reads="b"), Op(reads="a")], spm=32)
-    assert reasons(found, 2) == {(Cause.STREAM_IN, "a"): (0, 8, 0, 0)}
-    assert found.transfers(2)[0].busy_step == 1
-    # The second stream of b could have been kept since the first.
-    assert reasons(found, 1) == {(Cause.STREAM_IN, "b"): (0, 0, 0, 8)}
-    assert found.transfers(1)[0].anyway_step == 0
-
-
-def test_the_first_step_has_none_before() -> None:
-    found = explained([Op(reads="a", cycles=2), Op()], spm=32)
-    assert reasons(found, 0) == {(Cause.STREAM_IN, "a"): (0, 0, 6, 0)}
-    # Without room it is capacity even so: nothing could hold it in the step.
-    tight = explained([Op(reads="a", cycles=2, scratch=4), Op()], spm=8)
-    assert reasons(tight, 0) == {(Cause.STREAM_IN, "a"): (3, 0, 3, 0)}
 
 
 def test_the_first_step_could_leave_loads_to_later_ones() -> None:
@@ -176,21 +140,6 @@ def test_the_first_step_could_leave_loads_to_later_ones() -> None:
     assert found.transfers(0)[0].needed_step is None
 
 
-def test_the_last_step_makes_what_it_sends() -> None:
-    found = explained([Op(cycles=9), Op(writes="z")], spm=32)
-    assert reasons(found, 1) == {(Cause.STREAM_OUT, "z"): (0, 0, 8, 0)}
-    assert found.transfers(1)[0].later
-
-
-def test_a_result_could_be_sent_later() -> None:
-    # Step 1 has 5 idle cycles and room for 4 bytes beside a.
-    found = explained([Op(writes="z", cycles=3), Op(reads="a", cycles=13)], ("a", 1, 2, 8), spm=12)
-    # Stall is 5 of 8 bytes: 4 without room in step 1, 4 could go then.
-    assert found.figures.stall_cycles.tolist() == [5, 0]
-    assert reasons(found, 0) == {(Cause.STREAM_OUT, "z"): (3, 0, 0, 2)}
-    assert found.transfers(0)[0].full_step == 1
-
-
 def test_a_result_need_not_go_if_it_can_be_kept_to_its_last_use() -> None:
     found = explained([Op(writes="y"), Op(reads="y"), Op()], spm=8)
     assert reasons(found, 0) == {(Cause.STREAM_OUT, "y"): (0, 0, 0, 8)}
@@ -202,37 +151,6 @@ def test_a_result_need_not_go_if_it_can_be_kept_to_its_last_use() -> None:
     assert reasons(tight, 0) == {(Cause.STREAM_OUT, "y"): (8, 0, 0, 0)}
     assert reasons(tight, 2) == {(Cause.STREAM_IN, "y"): (8, 0, 0, 0)}
     assert (tight.transfers(0)[0].full_step, tight.transfers(2)[0].full_step) == (1, 1)
-
-
-def test_an_older_result_takes_no_room_to_store_earlier() -> None:
-    # z is made in step 0, resident, and stored in step 2; b fills the channel of step 1.
-    operations = [Op(writes="z", cycles=3), Op(reads="b"), Op(cycles=6)]
-    found = explained(operations, ("z", 0, 3, 8), stores=[(2, "z", 8)], spm=8)
-    # 3 of the 8 bytes could go in step 0: 5/8 of 2 cycles are due to the channel, rounded up.
-    assert reasons(found, 2) == {(Cause.STORE, "z"): (0, 2, 0, 0)}
-    assert found.transfers(2)[0].busy_step == 1
-
-
-def test_a_result_stored_at_once_may_be_stored_while_it_stays() -> None:
-    operations = [Op(writes="z", cycles=3), Op(cycles=6), Op(cycles=9)]
-    found = explained(operations, ("z", 0, 2, 8), stores=[(0, "z", 8)], spm=8)
-    # Resident in step 1 anyway, where 6 bytes could go; then there is room for the other 2.
-    assert reasons(found, 0) == {(Cause.STORE, "z"): (0, 0, 0, 5)}
-
-
-def test_required_resident_transfers_are_stall_in_full() -> None:
-    found = explained(
-        [Op(cycles=5), Op(reads="a", required_resident="a", cycles=9)], ("a", 1, 2, 8), spm=8
-    )
-    assert found.figures.stall_cycles.tolist() == [0, 8]
-    assert reasons(found, 1) == {(Cause.REQUIRED_RESIDENT, "a"): (0, 3, 0, 5)}
-
-
-def test_partial_sums_wait_for_room_in_their_own_step() -> None:
-    found = explained([Op(cycles=99), Op(writes="z", fetches={"z": 2})], spm=4)
-    parts = reasons(found, 1)
-    assert parts[Cause.STREAM_IN, "z"] == (4, 0, 0, 4)
-    assert parts[Cause.STREAM_OUT, "z"] == (8, 0, 8, 0)
 
 
 def test_only_the_busier_channel_of_two_stalls() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
+from spmopt.core.errors import Conflict, InfeasibleError, Member
 from spmopt.core.mappings import fitting_mappings, unfit
 from spmopt.core.operation import STREAMED, Operation
 from spmopt.core.problem import Problem
@@ -69,11 +69,7 @@ def test_every_mode_must_fail_for_members_to_conflict() -> None:
     assert unfit(tiny(TENSORS, [mappings], spm=12)) is None
 
 
-def test_what_fits_has_no_conflict() -> None:
-    assert unfit(tiny(TENSORS, [Op(reads="a b", required_resident="a b")], spm=20)) is None
-
-
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(25))
 def test_members_are_irreducible(seed: int) -> None:
     """Only they resident, the operation does not fit; with any one of them streamed, it does."""
     problem = random_problem(seed, max_mappings=2, required_resident=True)
@@ -146,12 +142,6 @@ def streamed(operation: Operation) -> Operation:
     )
 
 
-def test_deletion_filter() -> None:
-    assert irreducible([1, 2, 3, 4], lambda kept: sum(kept) < 7) == [3, 4]
-    assert irreducible([4, 3, 2, 1], lambda kept: sum(kept) < 7) == [4, 2, 1]
-    assert irreducible([1], lambda kept: False) == []
-
-
 class TestCommands:
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:
@@ -171,34 +161,20 @@ class TestCommands:
         assert (conflict["required_bytes"], conflict["missing_bytes"]) == (28, 20)
         assert [member["name"] for member in conflict["members"]] == ["a"]
 
-    def test_feasible_has_none(self, run: Run, path: Path) -> None:
-        assert run(f"solve {path} -s stream --json").record["conflict"] is None
-
-    def test_many_members_get_a_table(self, run: Run, path: Path) -> None:
+    def test_some_members_stand_for_all_in_one_line(self, run: Run, path: Path) -> None:
         # All four are needed for a conflict: 12 + 8 + 4 + 4 > 24.
-        rows = ["a  12 bytes", "b   8 bytes", "c   4 bytes", "d   4 bytes"]
+        some = "a (12 bytes), b (8 bytes), c (4 bytes) and 1 more already do not fit"
         for command in ("solve", "compare"):
-            option = "-s" if command == "solve" else "--schedulers"
-            out = run(f"{command} {path} --spm 24B {option} belady").out
-            assert "a (12 bytes), b (8 bytes), c (4 bytes) and 1 more already do not fit" in out
-            assert [line.strip() for line in out.splitlines()][-4:] == rows
-        ran = run(f"analyze {path} --spm 24B -s belady")
-        assert ran.code == 3
-        line, *table = ran.err.splitlines()
-        assert line.startswith("error: operation op0: ")
-        assert [row.strip() for row in table] == rows
+            assert some in run(f"{command} {path} --spm 24B -s belady").out
+        assert some in refused(run(f"analyze {path} --spm 24B -s belady"), code=3)
 
     def test_verify_proves_it_again(self, run: Run, path: Path, tmp_path: Path) -> None:
         result = tmp_path / "r.json"
         assert run(f"solve {path} --spm 24B -s belady -o {result}").code == 3
         out = run(f"verify {result}").out
         assert "proof     operation op0: its required-resident operands need 28 bytes" in out
-        assert out.splitlines()[-1].split() == ["d", "4", "bytes"]
         record = run(f"verify {result} --json").record
         assert record["infeasible"] == record["conflict"]["line"]
         assert record["conflict"]["irreducible"] is True
         document = json.loads(result.read_text())
         assert document["status"] == "infeasible"
-
-    def test_one_line_where_that_is_enough(self, run: Run, path: Path) -> None:
-        assert "alone does not fit" in refused(run(f"analyze {path} --spm 8B -s belady"), code=3)

@@ -39,10 +39,6 @@ def test_what_a_solver_leaves_is_no_price() -> None:
     noise = [1e-6, 0.5, 3e-6, 0.25, 0.25, 1e-7]
     _, found = worth(noise)
     assert found.spm.counted.tolist() == [False, True, False, True, True, False]
-    assert [(s.begin, s.end, s.per_byte) for s in found.spm.stretches()] == [
-        (1, 2, Fraction(1, 2)),
-        (3, 5, Fraction(1, 2)),
-    ]
     assert "the shadow price is above zero in 3 of 6 steps" in said(noise)[1]
 
 
@@ -53,10 +49,9 @@ def test_equal_duals_count_together() -> None:
 
 def test_where_all_is_noise_nothing_has_a_dual() -> None:
     _, found = worth([1e-8, 0, 2e-9])
-    assert found.spm.stretches() == []
+    assert not found.spm.counted.any()
     lines = said([1e-8, 0, 2e-9])
     assert "more does not lower the bound: no step has a shadow price" in lines[1]
-    assert not any("shadow price by step" in line for line in lines)
 
 
 def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> None:

@@ -26,7 +26,7 @@ from spmopt.verifier import ScheduleArrays, bound
 from tests.banked import banked
 from tests.formulations.banks.cases import campaign_case
 
-CASES = [campaign_case(seed) for seed in range(24)]
+CASES = [campaign_case(seed) for seed in range(10)]
 
 
 def priced(problem: Problem, objective: Objective) -> Certificate:
@@ -36,14 +36,10 @@ def priced(problem: Problem, objective: Objective) -> Certificate:
     return certificate
 
 
-def with_bank(problem: Problem, index: int, *, pages: int = 0, faster: bool = False) -> Problem:
-    """More pages of a bank, or a port that is 1 % faster, rounded up."""
+def with_bank(problem: Problem, index: int, pages: int) -> Problem:
+    """More pages of a bank."""
     machine = problem.machine
     bank, more = machine.banks[index], pages * machine.page_bytes
-    if faster:
-        rates = (bank.read_bytes_per_s, bank.write_bytes_per_s)
-        read, write = (None if rate is None else -(-rate * 101 // 100) for rate in rates)
-        bank = replace(bank, read_bytes_per_s=read, write_bytes_per_s=write)
     banks = list(machine.banks)
     banks[index] = replace(bank, spm_bytes=bank.spm_bytes + more)
     machine = replace(machine, banks=tuple(banks), spm_bytes=machine.spm_bytes + more)
@@ -58,36 +54,27 @@ def test_the_line_is_what_the_duals_prove_of_more_pages() -> None:
         assert len(worth.banks) == len(problem.machine.banks)
         for index, bank in enumerate(worth.banks):
             for pages in (1, 3):
-                more = bound(with_bank(problem, index, pages=pages), certificate)
+                more = bound(with_bank(problem, index, pages), certificate)
                 size = pages * problem.machine.page_bytes
-                assert more == worth.bound - size * bank.space.per_byte
-            assert bank.space.per_byte >= worth.spm.per_byte
-        different += len({bank.space.per_byte for bank in worth.banks}) > 1
-    assert different >= 8
+                assert more == worth.bound - size * bank.per_byte
+            assert bank.per_byte >= worth.spm.per_byte
+        different += len({bank.per_byte for bank in worth.banks}) > 1
+    assert different >= 3
 
 
-def test_no_better_bound_is_below_what_pages_and_ports_save_at_most() -> None:
-    ports = 0
-    for problem, objective in CASES[:12]:
+def test_no_better_bound_is_below_what_pages_save_at_most() -> None:
+    for problem, objective in CASES:
         worth = ShadowPrices.of(problem, priced(problem, objective))
         slack = float(worth.bound) * 1e-5 + 1e-9
         for index, bank in enumerate(worth.banks):
-            larger = with_bank(problem, index, pages=1)
-            least = worth.bound - problem.machine.page_bytes * bank.space.per_byte
+            larger = with_bank(problem, index, 1)
+            least = worth.bound - problem.machine.page_bytes * bank.per_byte
             assert float(bound(larger, priced(larger, objective))) >= float(least) - slack
-            if bank.faster_port is None:
-                assert not problem.machine.banks[index].has_rates
-                continue
-            faster = with_bank(problem, index, faster=True)
-            least = worth.bound - bank.faster_port
-            assert float(bound(faster, priced(faster, objective))) >= float(least) - slack
-            ports += bank.faster_port > 0
-    assert ports >= 3
 
 
 def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
     compared = 0
-    for problem, objective in CASES[:12]:
+    for problem, objective in CASES:
         machine, rate = problem.machine, problem.machine.dram_bytes_per_s
         worth = ShadowPrices.of(problem, priced(problem, objective))
         more = little_bandwidth(machine)
@@ -96,7 +83,7 @@ def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
         if any(bank.has_rates for bank in machine.banks) and objective.cycle:
             assert float(bound(faster, priced(faster, objective))) >= least * (1 - 1e-5) - 1e-9
             compared += worth.per_byte_per_s > 0
-    assert compared >= 2
+    assert compared >= 1
 
 
 def policies(problem: Problem) -> StepFigures:
@@ -107,7 +94,7 @@ def policies(problem: Problem) -> StepFigures:
 
 def test_stalls_by_cause_are_all_stalls_and_ports_those_that_they_make() -> None:
     bound_by_port = 0
-    for seed in range(40):
+    for seed in range(16):
         problem = banked(seed, ports=True, max_operations=8, duplex=seed % 2 == 0, setup=True)
         figures = policies(problem)
         by_cause = figures.stalls.by_cause
@@ -125,7 +112,7 @@ def test_stalls_by_cause_are_all_stalls_and_ports_those_that_they_make() -> None
         most = figures.port_cycles.max(axis=1) - figures.compute_cycles
         assert (port <= np.maximum(0, most)).all()
         bound_by_port += bool(port.any())
-    assert bound_by_port >= 10
+    assert bound_by_port >= 4
 
 
 def solved() -> StoredResult:
@@ -139,13 +126,12 @@ def test_text_and_record_tell_banks_apart() -> None:
     worth = ShadowPrices.of_result(stored.problem, stored.result)
     assert worth is not None
     text = plain_text(duals_parts(stored.problem.machine, worth))
-    for index, bank in enumerate(stored.problem.machine.banks):
+    for index in range(len(stored.problem.machine.banks)):
         assert f"bank {index} " in text
-        assert (f"bank {index}, port" in text) == bank.has_rates
     assert "extra bytes of a bank" in text
     record: Any = duals_record(worth)
     assert [bank["per_spm_kb"] for bank in record["banks"]] == pytest.approx(
-        [float(bank.space.per_byte * 1000) for bank in worth.banks]
+        [float(bank.per_byte * 1000) for bank in worth.banks]
     )
 
 
@@ -154,9 +140,9 @@ def test_views_have_ports_and_duals_of_each_bank(timing: str) -> None:
     view = ScheduleView.of(solved(), timing=timing)
     assert view.dual is None
     assert list(view.spaces) == [f"bank {k}" for k in range(len(view.problem.machine.banks))]
-    duals = {figure.label: figure.value for figure in view.figures if "dual" in figure.label}
+    duals = {each.label: each.value for each in view.figures if "shadow price" in each.label}
     assert view.duals is not None
-    expected, _ = view.in_unit(view.duals.banks[0].space.per_byte * Fraction(view.little_bytes))
+    expected, _ = view.in_unit(view.duals.banks[0].per_byte * Fraction(view.little_bytes))
     assert duals["Bank 0 shadow price"] == pytest.approx(expected)
     port = view.times.stall_by_cause[Cause.PORT]
     assert (port <= view.analysis.steps.operation_cycles).all()

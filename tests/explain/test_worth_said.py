@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 from formulations.residency import fluid
@@ -14,9 +13,8 @@ from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.shadow_prices import ShadowPrices, little_bandwidth
 from spmopt.analysis.stalls import Cause
 from spmopt.core.machine import Bank
-from spmopt.core.objective import MAKESPAN, Objective, objective_named
+from spmopt.core.objective import Objective, objective_named
 from spmopt.core.problem import Problem
-from spmopt.core.result import BankDuals, Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.units import LARGEST
 from spmopt.reporting.explanation import duals_parts, explanation_record
@@ -76,20 +74,6 @@ def said(problem: Problem, worth: ShadowPrices) -> str:
     return " ".join(plain_text(duals_parts(problem.machine, worth)).split())
 
 
-def of_ports(problem: Problem, port: int) -> ShadowPrices:
-    """By a dual value of the port of the only bank in every step, of nothing else."""
-    none = np.zeros(len(problem.operations), np.int64)
-    certificate = Certificate(
-        objective=MAKESPAN,
-        bits=BITS,
-        spm=none,
-        dram_in=none,
-        dram_out=none,
-        banks=(BankDuals(spm=none, port=none + port),),
-    )
-    return ShadowPrices.of(problem, certificate)
-
-
 @pytest.mark.parametrize(
     ("rate", "more", "words"), [(1, 1, "1 B/s"), (150, 2, "2 B/s"), (616 * GB, GB, "GB/s")]
 )
@@ -112,44 +96,13 @@ def test_energy_in_banks_is_no_time_of_the_channel() -> None:
     assert float(worth.per_byte_per_s) == pytest.approx(0, abs=1e-6)
 
 
-def test_a_step_that_waits_for_a_port_is_not_bound_by_the_engine() -> None:
-    problem = read(read_bytes_per_s=1)
-    worth = of_ports(problem, 2**BITS)
-    # The port reads 8 bytes in 8 cycles; 1 % faster, rounded up, in 4.
-    assert worth.bound == 8
-    assert worth.banks[0].faster_port == 4
-    text = said(problem, worth)
-    assert "0 steps bound by the channel, 1 by ports of banks, 0 by the engine" in text
-    assert "1 by the engine" in said(problem, of_ports(problem, 0))
-
-
-def test_small_duals_of_a_port_in_many_steps_are_not_nothing() -> None:
-    problem = read(steps=400, cycles=10, read_bytes_per_s=1)
-    worth = of_ports(problem, 2**BITS // 200)
-    assert worth.banks[0].port_dual.max() < 0.01
-    assert worth.banks[0].faster_port == pytest.approx(400 * 4 / 200)
-    assert "port 1 % faster lowers the bound by at most 8 s" in said(problem, worth)
-    free = said(problem, of_ports(problem, 0))
-    assert "port a faster one does not lower the bound" in free
-
-
 def test_rates_at_the_limit_are_judged_too() -> None:
     problem = read(read_bytes_per_s=LARGEST, write_bytes_per_s=LARGEST)
     for rate in (1, LARGEST - 1, LARGEST):
         fast = at_rate(problem, rate, clock=rate)
         worth = priced(fast, BOTH)
         assert worth.per_byte_per_s >= 0
-        (bank,) = worth.banks
-        assert bank.faster_port is not None
-        assert 0 <= bank.faster_port <= worth.bound
     assert little_bandwidth(fast.machine) == 0
-
-
-@pytest.mark.parametrize("technology", ["", "sram"])
-def test_figures_of_a_technology_are_said_to_be_held(technology: str) -> None:
-    problem = read(technology=technology)
-    text = said(problem, of_ports(problem, 0))
-    assert ("leakage of the banks stay as they are" in text) == bool(technology)
 
 
 def test_records_add_up_with_ports() -> None:

@@ -54,10 +54,6 @@ def test_a_page_gets_them_in_cycles(picture: ScheduleView) -> None:
     assert all(each["blocks"][0] == each["start"] for each in found)
 
 
-def test_pieces_of_an_operation_are_one_layer(picture: ScheduleView) -> None:
-    assert not any("[" in name for name in picture.analysis.layers.names)
-
-
 def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
     events: Any = trace_events([picture])
     own = [each for each in events if each["pid"] == ENGINE]
@@ -76,13 +72,6 @@ def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
     whole = trace_events([sample("belady")])
     of_whole = [each for each in whole if each["pid"] == ENGINE]
     assert not any(each.get("tid") in (FUSED_GROUPS, FUSION) for each in of_whole)
-
-
-def test_a_picture_has_a_lane_of_them(picture: ScheduleView) -> None:
-    labels = [each.get_text() for each in plot_lanes(picture).get_yticklabels()]
-    assert labels[0] == f"{len(picture.fused_groups)} fused groups,\ntheir fusion tiles"
-    assert len(labels) == 5
-    assert len(plot_lanes(sample("belady")).get_yticklabels()) == 4
 
 
 def test_labels_are_never_cut(picture: ScheduleView) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.reporting.quantities import capacities, duration, percent, share, shares_text, si, usage
+from spmopt.reporting.quantities import capacities, percent, shares_text, si, usage
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,6 @@ def test_si_is_near_and_short(value: float) -> None:
 def test_percent(part: float, plain: str, filled: str) -> None:
     assert percent(part) == plain
     assert percent(part, fill=True) == filled
-
-
-@pytest.mark.parametrize(
-    ("part", "text"), [(0, "0 %"), (0.905, "90.5 %"), (1, "100 %"), (0.99999, "100 %")]
-)
-def test_share(part: float, text: str) -> None:
-    assert share(part) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0 s"), (17.03, "17 s"), (3.084, "3.08 s"), (0.0042149, "4.21 ms"), (1234.6, "1235 s")],
-)
-def test_duration(value: float, text: str) -> None:
-    assert duration(value) == text
 
 
 def test_shares_are_by_size_without_those_that_show_as_nothing() -> None:

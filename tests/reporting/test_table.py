@@ -8,7 +8,7 @@ from io import StringIO
 import numpy as np
 import pytest
 
-from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.objective import MAKESPAN, Objective, objective_named
 from spmopt.core.result import Certificate, ClassBound, Result, Status
 from spmopt.reporting.comparison import COLUMNS, WIDE_COLUMNS, Comparison, compare_view
 from spmopt.reporting.tables import draw_parts
@@ -99,17 +99,6 @@ def test_the_gap_of_a_class_stands_where_there_is_one(certified: bool) -> None:
     assert [row[place] for row in shown.rows] == ["+10.0 %" if certified else "~+10.0 %", "-"]
     source = "certified bound" if certified else "bound of it"
     assert f"whole: at most 10 % above the least for whole tensors ({source})" in shown.remarks
-
-
-def test_what_is_minimized_stays() -> None:
-    (head,) = (line for line in drawn(view(TRAFFIC), 40, Terminal()) if "scheduler" in line)
-    assert head.split() == ["scheduler", "traffic", "gap"]
-
-
-def test_the_least_is_shown_however_narrow() -> None:
-    text = "\n".join(drawn(view(), 10, Terminal()))
-    assert "85.07 ms" in text
-    assert "+8.77 %" in text
 
 
 def test_a_pipe_gets_all_in_one_line_each() -> None:

@@ -59,7 +59,7 @@ def test_an_optimum_by_enumeration_is_called_so() -> None:
     page = replace(result("residency", 110, 100, Status.OPTIMAL), class_bound=known, tolerance=1e-4)
     belady = result("belady", 121, 100)
     assert verdict(MACHINE, [belady, page]) == [
-        "Optimum: 110 ms (page), by enumeration.",
+        "Optimum: 110 ms (residency), by enumeration.",
         "Belady: 10 % above the optimum.",
     ]
 
@@ -68,7 +68,7 @@ def test_proven_optimum() -> None:
     exact = result("residency", 100, 100, Status.OPTIMAL, TRAFFIC)
     near = result("residency", 10_001, 10_000, Status.OPTIMAL, TRAFFIC)
     belady = result("belady", 12_000, 10_000, objective=TRAFFIC)
-    assert verdict(MACHINE, [exact]) == ["Optimum: 100 B (page), proved."]
+    assert verdict(MACHINE, [exact]) == ["Optimum: 100 B (residency), proved."]
     assert verdict(MACHINE, [near, belady]) == [
         "Optimum: 10 kB (gap 0.01 %).",
         "Belady: 20 % above the optimum.",
@@ -102,7 +102,7 @@ def test_with_several_orders_the_lines_name_the_one_that_they_are_about() -> Non
         "Best heuristic, lru: 4.55 to 15 % above the optimum.",
     ]
     proven = result("residency", 100, 100, Status.OPTIMAL)
-    assert verdict(MACHINE, [proven, other]) == ["Given order: optimum 100 ms (page), proved."]
+    assert verdict(MACHINE, [proven, other]) == ["Given order: optimum 100 ms (residency), proved."]
 
 
 def test_nothing_known_nothing_said() -> None:

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 from spmopt.audit import Audit
 from spmopt.core.errors import Conflict
-from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import EVERY_SCHEDULE, OUT_OF_TIME, ClassBound, Result, Status
 from spmopt.metrics import in_unit
 from spmopt.reporting.quantities import si
@@ -144,10 +144,3 @@ def test_transfers_and_descriptors_are_shown_where_they_were_counted() -> None:
     assert "descriptors" not in plain_text(
         result_parts(PROBLEM, replace(counted, schedule=None, totals=older))
     )
-
-
-def test_records_call_the_objective_as_the_options_do() -> None:
-    assert verification_record(PROBLEM, RESULT, FOUND)["objective"] == "time"
-    assert result_record(PROBLEM.machine, RESULT)["objective"] == "time"
-    traffic = replace(RESULT, objective=TRAFFIC)
-    assert result_record(PROBLEM.machine, traffic)["objective"] == "traffic"

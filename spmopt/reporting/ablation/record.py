@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from spmopt.analysis import Analysis
 from spmopt.core.problem import Problem
-from spmopt.metrics import metrics
 from spmopt.reporting.ablation.decisions import Decision, Key
 from spmopt.reporting.ablation.sentences import remarks, sentences
 from spmopt.reporting.fusion_plans import cut_words, fused_groups_words
-from spmopt.reporting.headings import describe, heading
+from spmopt.reporting.headings import heading
 from spmopt.reporting.plain import Json, column, table
 from spmopt.reporting.quantities import percent, seconds, si
 from spmopt.reporting.results import problem_record, result_record
-from spmopt.reporting.roofline import roofline_record
 from spmopt.reporting.tables import Grid, Part
 
 _COLUMNS: dict[str, tuple[Any, ...]] = {
@@ -57,7 +54,7 @@ def ablation_parts(problem: Problem, decisions: Sequence[Decision]) -> Iterator[
         ruled=True,
     )
     yield ""
-    yield from (*sentences(decisions), *remarks(problem, decisions))
+    yield from (*sentences(decisions), *remarks(problem))
 
 
 def _row(decision: Decision) -> tuple[str, ...]:
@@ -105,7 +102,7 @@ def ablation_record(problem: Problem, decisions: Sequence[Decision]) -> Json:
     return {
         "problem": problem_record(problem),
         "sentences": sentences(decisions),
-        "remarks": remarks(problem, decisions),
+        "remarks": remarks(problem),
         "decisions": decision_rows(decisions),
     }
 
@@ -130,75 +127,13 @@ def decision_rows(decisions: Sequence[Decision]) -> list[Json]:
     ]
 
 
-def page_record(problem: Problem, decisions: Sequence[Decision]) -> Json:
-    """Return all that a page shows, in plain JSON types; times are seconds."""
-    last = decisions[-1]
-    return {
-        "title": f"{problem.name}: what each decision is worth",
-        "subtitle": f"{describe(problem.machine)}; mapper {problem.mapper}; objective time",
-        "sentences": sentences(decisions),
-        "remarks": [heading(problem, decisions[0].result), *remarks(problem, decisions)],
-        "decisions": [_draw(each) for each in decisions],
-        "floor": {
-            "time_s": None if last.bound is None else last.seconds(last.bound),
-            "of": last.bound_of,
-        },
-        "table": _table(decisions),
-        "rooflines": _rooflines(decisions),
-    }
-
-
-def _draw(decision: Decision) -> Json:
-    bound = decision.bound
-    return {
-        "title": decision.key.words,
-        "by": by(decision),
-        "time_s": decision.seconds(decision.cycles),
-        "compute_s": decision.seconds(decision.totals.compute_cycles),
-        "saved_s": decision.seconds(decision.saved_cycles),
-        "saving": saving(decision),
-        "bound_s": None if bound is None else decision.seconds(bound),
-        "bound_of": decision.bound_of,
-        "gap": decision.gap,
-        "traffic_bytes": decision.totals.traffic_bytes,
-        "is_idle": decision.key is not Key.START and not decision.saved_cycles,
-    }
-
-
-def _rooflines(decisions: Sequence[Decision]) -> list[Json]:
-    """Return the roofline of each schedule, by the first decision that has it."""
-    rooflines: list[Json] = []
-    for each in decisions:
-        if each.key is Key.START or each.saved_cycles:
-            assert each.result.schedule is not None
-            layers = Analysis.of(each.problem, each.result.schedule).by_layer()
-            rooflines.append({"name": each.key.words, **roofline_record(layers)})
-    return rooflines
-
-
-def _table(decisions: Sequence[Decision]) -> Json:
+def decision_table(decisions: Sequence[Decision]) -> Json:
+    """Return the table of a page."""
     heads = [column(name, *about, help=said) for name, (*about, said) in _COLUMNS.items()]
-    rows = [[_cells(each)[name] for name in _COLUMNS] for each in decisions]
+    records = decision_rows(decisions)
+    for record, each in zip(records, decisions, strict=True):
+        record |= {"decision": each.key.words, "by": by(each)}
+        record["saved_part"] = each.saved_cycles / each.before_cycles if each.before_cycles else 0.0
+        record["solve_s"] = None if each.made is None else each.made.solve_s
+    rows = [[record[name] for name in _COLUMNS] for record in records]
     return table("What each decision is worth", "decisions.csv", heads, rows)
-
-
-def _cells(decision: Decision) -> Mapping[str, object]:
-    totals, bound = decision.totals, decision.bound
-    before = decision.before_cycles
-    return {
-        "decision": decision.key.words,
-        "by": by(decision),
-        "time_s": decision.seconds(decision.cycles),
-        "saved_s": decision.seconds(decision.saved_cycles),
-        "saved_part": decision.saved_cycles / before if before else 0.0,
-        "compute_s": decision.seconds(totals.compute_cycles),
-        "waiting_s": decision.seconds(decision.waiting_cycles),
-        "dram_in_bytes": totals.dram_in_bytes,
-        "dram_out_bytes": totals.dram_out_bytes,
-        "energy_j": metrics(decision.problem.machine, totals).energy_j,
-        "peak_spm_bytes": totals.peak_spm_bytes,
-        "bound_s": None if bound is None else decision.seconds(bound),
-        "bound_gap": decision.gap,
-        "bound_of": decision.bound_of,
-        "solve_s": None if decision.made is None else decision.made.solve_s,
-    }

@@ -71,13 +71,9 @@ def _with_name(decision: Decision) -> str:
 def _how(decision: Decision) -> str:
     """Say by what it is saved."""
     fusion = decision.result.fusion
-    if decision.key is Key.FUSION and fusion is not None:
-        return f"; results stay on chip from operation to operation ({fusion_plan_words(fusion)})"
-    whole = [each for each in decision.result.beside if each.totals is not None]
-    if decision.key is Key.ORDER and fusion is not None and whole and whole[0].totals:
-        took = seconds(decision, whole[0].totals.makespan_cycles)
-        return f"; with untiled operations that order takes {took}"
-    return ""
+    if decision.key is not Key.FUSION or fusion is None:
+        return ""
+    return f"; results stay on chip from operation to operation ({fusion_plan_words(fusion)})"
 
 
 def _rule(decisions: Sequence[Decision]) -> str:
@@ -131,11 +127,9 @@ def _traffic(decisions: Sequence[Decision]) -> str:
     return f"DRAM traffic goes from {moved} ({percent(change)}); {peak}."
 
 
-def remarks(problem: Problem, decisions: Sequence[Decision]) -> list[str]:
+def remarks(problem: Problem) -> list[str]:
     """Return what is not among the decisions."""
-    del decisions
-    backward = any(tensor.kind.value.endswith("gradient") for tensor in problem.tensors)
-    if not backward:
+    if not any(tensor.kind.value.endswith("gradient") for tensor in problem.tensors):
         return []
     return [
         "Not searched: recomputation. Each activation of the training iteration is computed once."

@@ -21,15 +21,11 @@ from spmopt.reporting.curves.columns import (
     title,
     varying,
 )
-from spmopt.reporting.curves.layout import COVER, LISTED, Chart, chart_of
-from spmopt.reporting.plain import HEADS, Json, column, plain, table
-from spmopt.reporting.quantities import percent, share
+from spmopt.reporting.curves.layout import Chart, chart_of
+from spmopt.reporting.plain import HEADS, Json, column, table
+from spmopt.reporting.quantities import share
 
 _OF_OBJECTIVE = {"time": "s", "replay": "s", "traffic": "B", "energy": "J"}
-_HIDDEN = 0.25
-"""Part of the height of curves below which a gap between them is hard to see."""
-_MOST_PANELS = 60
-"""Panels of a view that is only one of several."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,7 +83,7 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
     rows = tuple(rows)
     keys = varying(rows, extra)
     ranks = _ranks(rows)
-    views, left_out = _views(rows, keys, extra, ranks)
+    views = tuple(_views(rows, keys, extra, ranks))
     if not views:
         raise InputError("no row has a schedule or a bound; nothing can be drawn")
     networks = list(dict.fromkeys(str(row["network"]) for row in rows))
@@ -100,36 +96,13 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
         names=tuple(names),
         views=views,
         accounts=tuple(_account(rows, name, keys) for name in ranks),
-        remarks=(*_remarks(rows, views), *left_out),
+        remarks=tuple(_remarks(rows, views)),
     )
 
 
-def opening(curves: Curves) -> int:
-    """Return the number of the view that shows most at first.
-
-    That is the first, unless curves and bound run into each other in it: where they fall so far
-    along x that in most panels the largest gap is but a small part of the height, the gap itself
-    is what is shown.
-    """
-    first = curves.views[0]
-    gaps = [at for at, each in enumerate(curves.views) if each.y.key == "gap" and each.x == first.x]
-    heights = [height for panel in first.panels if (height := panel.height_of_gaps) > 0]
-    return gaps[0] if gaps and heights and np.median(heights) < _HIDDEN else 0
-
-
-def curves_record(curves: Curves) -> Json:
-    """Return all that is shown of a sweep, for a page; points are numbers of rows."""
-    opens = opening(curves)
-    first = curves.views[opens]
-    return {
-        "title": f"{curves.subject}: {first.y.label} over {first.x.label}",
-        "opens": opens,
-        "subtitle": curves.conditions,
-        "remarks": list(curves.remarks),
-        "rows": {name: [row[name] for row in curves.rows] for name in curves.names},
-        "views": plain(curves.views),
-        "tables": {"accounts": _accounts(curves), "rows": _rows(curves)},
-    }
+def curves_tables(curves: Curves) -> list[Json]:
+    """Return tables of a page: what each scheduler comes to, and the rows."""
+    return [_accounts(curves), _rows(curves)]
 
 
 def _accounts(curves: Curves) -> Json:
@@ -146,16 +119,15 @@ def _accounts(curves: Curves) -> Json:
 
 
 def _rows(curves: Curves) -> Json:
-    """Return all rows; columns that are alike in all of them come last."""
-    alike = {name: len({row[name] for row in curves.rows}) == 1 for name in curves.names}
-    names = sorted(curves.names, key=lambda name: alike[name])
+    """Return all rows, without the columns that are alike in all of them."""
+    names = [name for name in curves.names if len({row[name] for row in curves.rows}) > 1]
     units = {each.key: each.unit for each in (*sweep(curves.rows), *MEASURED)}
     units |= {"gap": "change", "solve_s": "s", "area_mm2": "", "dma_setup_cycles": ""}
+    aims = {str(row["objective"]) for row in curves.rows}
+    units |= dict.fromkeys(("value", "bound"), _OF_OBJECTIVE[aims.pop()] if len(aims) == 1 else "")
     titles = {each.key: each.label for each in (*SWEPT, *MEASURED)}
     columns = [
-        column(name, units=_OF_OBJECTIVE, of=names.index("objective"))
-        if name in ("value", "bound")
-        else column(
+        column(
             name,
             units.get(name),
             titles.get(name, ""),
@@ -175,22 +147,14 @@ def _ranks(rows: Sequence[Row]) -> dict[str, int]:
 
 def _views(
     rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str], ranks: dict[str, int]
-) -> tuple[tuple[Chart, ...], tuple[str, ...]]:
-    """Lay out what can be, the objective over the longest range first; and say the rest out."""
-    found: list[Chart] = []
-    crowded: list[str] = []
+) -> Iterator[Chart]:
+    """Lay out what can be, the objective over the longest range first."""
     for x in _ranges(rows, keys, extra):
         others = [key for key in keys if key != x.key]
         for y in _measures(rows):
             view = chart_of(rows, x, y, others, ranks)
-            if view is None:
-                continue
-            if found and len(view.panels) > _MOST_PANELS:
-                crowded.append(f"{y.label} over {x.label} ({len(view.panels)} panels)")
-            else:
-                found.append(view)
-    said = f"Left out, as there would be too many panels: {', '.join(crowded)}."
-    return tuple(found), (said,) if crowded else ()
+            if view is not None:
+                yield view
 
 
 def _ranges(rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str]) -> list[Quantity]:
@@ -237,28 +201,15 @@ def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:
         verified = sum(row["verified"] is True for row in made)
         said = "all" if verified == len(made) else f"{verified}"
         yield f"{len(made)} schedules, {said} verified when they were made."
-    if any(panel.band is not None for panel in views[0].panels):
-        orders = dict.fromkeys(panel.band.order for panel in views[0].panels if panel.band)
+    orders = dict.fromkeys(panel.band.order for panel in views[0].panels if panel.band)
+    if orders:
         yield (
             f"Band: from the certified bound to the best schedule, at each point; the optimum of "
-            f"the {' or '.join(orders)} order lies in it. Between points it guides the eye."
+            f"the {' or '.join(orders)} order lies in it."
         )
-    others = {str(row["order"]) for row in made if row["order"]} - {LISTED, COVER}
-    for own, said in (
-        (others, "in another order, whose optimum is another; gaps are to its own bound."),
-        (
-            {COVER},
-            "in fusion tiles, on the cover that was chosen; gaps are to the bound over the "
-            "fusion space.",
-        ),
-    ):
-        names = sorted({str(row["scheduler"]) for row in made if row["order"] in own})
-        if names:
-            yield f"{', '.join(names)}: {said}"
-    bounds = [row for row in rows if row["verified"] is None and row["gap"] is not None]
-    if bounds:
-        most = max(number(row, "gap") for row in bounds)
-        yield f"The relaxation is enclosed to within {percent(most).removeprefix('+')}."
+    others = {str(row["order"]) for row in made if row["order"]} - {*orders}
+    if orders and others:
+        yield f"Schedules in {' or '.join(sorted(others))} order have a bound of their own."
     none = Counter(str(row["status"]) for row in rows if row["value"] is None)
     for status, count in none.items():
         yield f"{count} of {len(rows)} rows ({share(count / len(rows))}) are {status}."

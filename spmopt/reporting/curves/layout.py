@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.analysis.steps import Reals
-from spmopt.core.table import Ints
 from spmopt.reporting.curves.columns import PART, Quantity, Row, number, title
 
-LISTED, COVER = "listed", "cover"
-"""The order of operations that a problem has, and that of the fusion tiles of a cover."""
+LISTED = "listed"
+"""The order of operations that a problem has."""
 _WIDE = 8
 """An axis whose ends are further apart than so many times is logarithmic."""
 
@@ -28,15 +27,12 @@ class Series:
         The scheduler, and the order in which it runs operations where that is not the band's.
     rank
         Place of the scheduler among all: chooses its color.
-    rows
-        (n,) Rows of the sweep that the points are.
     x, y
         (n,) In base units.
     """
 
     label: str
     rank: int
-    rows: Ints
     x: Reals
     y: Reals
 
@@ -55,16 +51,12 @@ class Band:
         (n,) Certified: no legal schedule of that order is below.
     high
         (n,) The best verified schedule of that order; not a number where there is none.
-    low_rows, high_rows
-        (n,) Rows that say so; -1 where there is none.
     """
 
     order: str
     x: Reals
     low: Reals
     high: Reals
-    low_rows: Ints
-    high_rows: Ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,21 +73,6 @@ class Panel:
         own = [line.y for line in self.lines]
         found = np.concatenate(own if self.band is None else [*own, self.band.low])
         return float(found.min()), float(found.max())
-
-    @property
-    def height_of_gaps(self) -> float:
-        """Largest distance from the bound to a line, as a part of the range of y."""
-        low, high = self.range_of_y
-        if self.band is None or low == high:
-            return 0.0
-        bound = dict(zip(self.band.x.tolist(), self.band.low.tolist(), strict=True))
-        gaps = [
-            y - bound[x]
-            for line in self.lines
-            for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True)
-            if x in bound
-        ]
-        return max(gaps, default=0.0) / (high - low)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,8 +91,8 @@ class Chart:
     is_high: bool = False
 
 
-Point = tuple[float, int, Row]
-"""Where a row is along x, its number, and itself."""
+Point = tuple[float, Row]
+"""A row, behind its place along x."""
 
 
 def chart_of(
@@ -137,15 +114,14 @@ def chart_of(
     places, categories = _places(rows, x)
     groups: dict[tuple[object, ...], list[Point]] = {}
     minimized = y.label in {row["objective"] for row in rows}
-    for point in zip(places, range(len(rows)), rows, strict=True):
-        row = point[2]
+    for at, row in zip(places, rows, strict=True):
         if not minimized or row["objective"] == y.label:
-            groups.setdefault(tuple(row[key] for key in others), []).append(point)
+            groups.setdefault(tuple(row[key] for key in others), []).append((at, row))
     named = [key for key in others if not (minimized and key == "objective")]
     panels = [
         panel
         for points in groups.values()
-        if (panel := _panel(points, y, ranks, title(points[0][2], named))) is not None
+        if (panel := _panel(points, y, ranks, title(points[0][1], named))) is not None
     ]
     if not panels:
         return None
@@ -177,46 +153,45 @@ def _panel(
     order = _order(points)
     known: dict[tuple[str, str], list[Point]] = {}
     for point in sorted(points, key=lambda point: point[0]):
-        row = point[2]
+        row = point[1]
         if row[y.key] is not None and row["verified"] is not None:
             known.setdefault((str(row["scheduler"]), str(row["order"])), []).append(point)
     lines = tuple(
         Series(
             label=name if own == order else f"{name} ({own})",
             rank=ranks[name],
-            rows=np.array([index for _, index, _ in some]),
-            x=np.array([at for at, _, _ in some]),
-            y=np.array([number(row, y.key) for _, _, row in some]),
+            x=np.array([at for at, _ in some]),
+            y=np.array([number(row, y.key) for _, row in some]),
         )
         for (name, own), some in known.items()
     )
-    objectives = {row["objective"] for _, _, row in points}
+    objectives = {row["objective"] for _, row in points}
     band = _band(points, order) if objectives == {y.label} else None
     return Panel(title=heading, lines=lines, band=band) if lines or band is not None else None
 
 
 def _order(points: Sequence[Point]) -> str:
     """Return the order that the band is of: the listed one, else the one of most rows."""
-    known = Counter(str(row["order"]) for _, _, row in points if row["order"])
+    known = Counter(str(row["order"]) for _, row in points if row["order"])
     return LISTED if LISTED in known or not known else known.most_common(1)[0][0]
 
 
 def _band(points: Sequence[Point], order: str) -> Band | None:
     """Take of several bounds of one order the highest, of several schedules the lowest."""
-    low: dict[float, tuple[float, int]] = {}
-    high: dict[float, tuple[float, int]] = {}
-    for at, index, row in points:
+    low: dict[float, float] = {}
+    high: dict[float, float] = {}
+    for at, row in points:
         if row["order"] != order:
             continue
         if row["bound"] is not None:
-            low[at] = max(low.get(at, (-np.inf, -1)), (number(row, "bound"), index))
+            low[at] = max(low.get(at, -np.inf), number(row, "bound"))
         if row["verified"] is not None and row["value"] is not None:
-            high[at] = min(high.get(at, (np.inf, -1)), (number(row, "value"), index))
+            high[at] = min(high.get(at, np.inf), number(row, "value"))
     if not low:
         return None
-    found = [(at, *low[at], *high.get(at, (np.nan, -1))) for at in sorted(low)]
-    x, least, low_rows, most, high_rows = map(np.array, zip(*found, strict=True))
-    return Band(order=order, x=x, low=least, high=most, low_rows=low_rows, high_rows=high_rows)
+    found = [(at, low[at], high.get(at, np.nan)) for at in sorted(low)]
+    x, least, most = map(np.array, zip(*found, strict=True))
+    return Band(order=order, x=x, low=least, high=most)
 
 
 def _is_wide(panels: Sequence[Panel]) -> bool:

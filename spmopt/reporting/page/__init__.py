@@ -2,11 +2,10 @@
 
 ``shell`` puts a page together from its parts: a body (``*.html``), style sheets (``styles/``),
 scripts (``scripts/``) and blocks of data. ``schedule`` makes the page of one schedule, or of two,
-``curves`` that of a sweep, ``front`` that of a search.
+``sheet`` a page of pictures and tables: of a sweep, a search, or an ablation.
 """
 
-from spmopt.reporting.page.curves import curves_page
-from spmopt.reporting.page.front import TrialCommands, front_page
 from spmopt.reporting.page.schedule import page, page_of
+from spmopt.reporting.page.sheet import sheet
 
-__all__ = ["TrialCommands", "curves_page", "front_page", "page", "page_of"]
+__all__ = ["page", "page_of", "sheet"]

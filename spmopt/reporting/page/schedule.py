@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from spmopt.core.errors import InputError
 from spmopt.reporting.differences import contrast_record
-from spmopt.reporting.page.shell import Json, html
-from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
+from spmopt.reporting.page.sheet import figure_sections
+from spmopt.reporting.page.shell import Json, html, source
+from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
+from spmopt.reporting.plots.schedule import figure_of
+from spmopt.reporting.plots.style import data_uri
 from spmopt.reporting.reasons import reasons
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.reporting.schedule_view.view import headings
 
-SHARED = ("base", "theme", "number-axis", "plot", "table")
-"""Scripts that every page uses: elements, data, themes, charts, tables."""
 SCRIPTS = (
-    *(*SHARED, "axis", "schedule", "words", "map", "lanes", "stage", "side", "board"),
-    *("roofline", "headline", "schedule-page"),
+    *("base", "theme", "table", "axis", "schedule", "words", "map", "lanes", "stage", "side"),
+    *("board", "headline", "schedule-page"),
 )
-_LATER = ("tables", "roofline", "explained")
-"""Parts of a record that are read when the pictures are drawn."""
 
 
-def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> str:
+def page(
+    title: str,
+    records: Sequence[Json],
+    contrast: Json | None = None,
+    figures: Mapping[str, str] | None = None,
+) -> str:
     """Return a self-contained page.
 
     Parameters
@@ -33,6 +37,8 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
         One or two of :func:`spmopt.reporting.schedule_view.schedule_record`.
     contrast
         Of two records, :func:`spmopt.reporting.contrast.contrast_record`.
+    figures
+        Pictures by title, below the tables.
 
     Raises
     ------
@@ -49,7 +55,7 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
     return html(
         title=title,
         subtitle=str((contrast or records[0])["subtitle"]),
-        body="schedule.html",
+        body=source("schedule.html") + figure_sections(figures or {}),
         scripts=SCRIPTS,
         blocks=blocks,
     )
@@ -65,18 +71,20 @@ def page_of(pictures: Sequence[ScheduleView]) -> str:
     """
     records = [schedule_record(picture) for picture in pictures]
     if len(pictures) != 2:
-        return page(", ".join(str(record["title"]) for record in records), records)
-    first, second = pictures
-    contrast = contrast_record(first, second) | {"reasons": reasons(first, second)}
-    return page(f"{first.problem.name}, {'; '.join(headings(pictures))}", records, contrast)
+        title, contrast = ", ".join(str(record["title"]) for record in records), None
+    else:
+        first, second = pictures
+        title = f"{first.problem.name}, {'; '.join(headings(pictures))}"
+        contrast = contrast_record(first, second) | {"reasons": reasons(first, second)}
+    return page(title, records, contrast, {"Roofline": data_uri(figure_of("roofline", pictures))})
 
 
 def part(record: Json) -> tuple[Json, Json]:
     """Return a record in two: what pictures show, and what is read when they are drawn."""
-    run_parallel = {name: value for name, value in record.items() if name not in _LATER}
-    return run_parallel, {name: record[name] for name in _LATER}
+    shown = {name: value for name, value in record.items() if name != "tables"}
+    return shown, {"tables": record["tables"]}
 
 
 def look() -> dict[str, object]:
-    """Return colors by numbers of kinds and causes; of compute-bound and memory-bound layers."""
-    return {"kinds": KIND_COLORS, "causes": CAUSE_COLORS, "bounds": COLORS[:2]}
+    """Return colors by numbers of kinds and of causes."""
+    return {"kinds": KIND_COLORS, "causes": CAUSE_COLORS}

@@ -23,7 +23,7 @@ from spmopt.reporting.tables import visible
 
 Json = Mapping[str, object]
 _SHELL = "shell.html"
-_STYLES = ("theme", "layout", "parts", "table", "chart", "ablation")
+_STYLES = ("theme", "layout", "parts", "table")
 _LEVEL = 6  # of compression: 9 takes five times as long, and saves a twentieth
 
 
@@ -42,7 +42,7 @@ def html(
     title, subtitle
         Any text.
     body
-        Name of the file of the main part.
+        HTML of the main part.
     scripts
         Names of scripts, in order: those that others build on come first.
     blocks
@@ -53,7 +53,7 @@ def html(
     InputError
         A figure among them is not finite.
     """
-    style = source("vendor/uplot.css") + "".join(source(f"styles/{n}.css") for n in _STYLES)
+    style = "".join(source(f"styles/{name}.css") for name in _STYLES)
     joined = "".join(source(f"scripts/{name}.js") for name in scripts)
     script = f'(() => {{\n"use strict";\n{_VENDORED}{joined}}})();\n'
     return _fill(
@@ -65,7 +65,7 @@ def html(
             "subtitle": escape(visible(subtitle)),
             "style": style,
             "script": script,
-            "body": source(body),
+            "body": body,
             "blocks": "\n".join(_block(name, value) for name, value in blocks.items()),
         },
     )
@@ -78,9 +78,8 @@ def source(name: str) -> str:
 
 _VENDORED = (
     f"const htm = (() => {{\n{source('vendor/htm.js').replace('export default', 'return')}}})();\n"
-    f"{source('vendor/uplot.js')}\n"
 )
-"""Templates of elements and charts, by others (see ``vendor/README.md``)."""
+"""Templates of elements, by others (see ``vendor/README.md``)."""
 
 
 def _policy(style: str, script: str) -> str:

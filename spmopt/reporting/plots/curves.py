@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from spmopt.analysis.steps import Reals
 from spmopt.reporting.curves import LISTED, Band, Chart, Curves, Panel, Series
@@ -25,6 +26,7 @@ from spmopt.reporting.plots.style import (
     TEXT,
     alone,
     canvas,
+    draw_legend,
     dress,
     finish,
     legible,
@@ -41,8 +43,8 @@ _TITLE = 80
 def plot_curves(view: Chart, panel: int = 0, ax: Axes | None = None) -> Axes:
     """Draw one panel of a view, by default into a figure of its own.
 
-    Where points are few the band is a bar at each, as nothing is certified between two of them;
-    where they are many it is filled. A point with a bound and no schedule has the bound alone.
+    The band is a bar at each point, as nothing is certified between two of them. A point with a
+    bound and no schedule has the bound alone.
     """
     ax = alone(ax)
     chosen = view.panels[panel]
@@ -89,6 +91,15 @@ def save_curves(curves: Curves, view: Chart, path: Path) -> None:
     InputError
         The file cannot be written, or its name does not end in that of a picture format.
     """
+    shown = len(view.panels)
+    more = f" (the first {_MOST_PANELS} of {shown})" if shown > _MOST_PANELS else ""
+    title = legible(f"{curves.subject}: {view.y.label} over {view.x.label}{more}")
+    heading = f"{title}\n{paragraph(curves.conditions, MOST_LETTERS)}"
+    finish(curves_figure(view), (), heading, path)
+
+
+def curves_figure(view: Chart) -> Figure:
+    """Return the panels of a view, at most 24, with one legend."""
     count = min(len(view.panels), _MOST_PANELS)
     columns = min(2 if count <= _FEW else 3, count)
     rows = -(-count // columns)
@@ -98,35 +109,36 @@ def save_curves(curves: Curves, view: Chart, path: Path) -> None:
         plot_curves(view, panel, ax)
     for ax in axes[count:]:
         ax.set_axis_off()
-    shown = "" if count == len(view.panels) else f" (the first {count} of {len(view.panels)})"
-    title = legible(f"{curves.subject}: {view.y.label} over {view.x.label}{shown}")
-    heading = f"{title}\n{paragraph(curves.conditions, MOST_LETTERS)}"
-    finish(figure, axes[:count], heading, path)
+    draw_legend(figure, axes[:count])
+    return figure
 
 
 def _draw_band(ax: Axes, band: Band) -> None:
     name = "" if band.order == LISTED else f" of the {band.order} order"
     both = ~np.isnan(band.high)
     look: dict[str, Any] = {"color": BOUND, "label": f"bound to best{name}", "zorder": 1.2}
-    if band.x.size > _MOST_MARKED:
-        ax.fill_between(
-            band.x, band.low, band.high, where=both.tolist(), alpha=0.35, linewidth=0, **look
-        )
-        ax.plot(band.x, band.low, color=BOUND, linewidth=2.5, label=f"bound{name}", zorder=1.5)
-        return
+    is_dense = band.x.size > _MOST_MARKED
     if both.any():
-        ax.vlines(band.x[both], band.low[both], band.high[both], alpha=0.45, linewidth=6, **look)
+        ax.vlines(
+            band.x[both],
+            band.low[both],
+            band.high[both],
+            alpha=0.45,
+            linewidth=1.5 if is_dense else 6,
+            **look,
+        )
     ax.plot(
         band.x,
         band.low,
         label=f"bound{name}",
-        linestyle="",
-        marker="o",
+        color=BOUND,
+        linestyle="-" if is_dense else "",
+        linewidth=2.5,
+        marker="" if is_dense else "o",
         markersize=7,
         markerfacecolor="none",
-        markeredgecolor=BOUND,
         markeredgewidth=1.6,
-        zorder=2.5,
+        zorder=1.5 if is_dense else 2.5,
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from textwrap import wrap
 
@@ -77,10 +79,21 @@ def finish(figure: Figure, axes: Sequence[Axes], heading: str, path: Path) -> No
     figure.suptitle(heading, fontsize=TEXT - 0.5, linespacing=1.5, parse_math=False)
     draw_legend(figure, axes)
     try:
-        with rc_context({"svg.hashsalt": "spmopt", "svg.fonttype": "path", "pdf.fonttype": 42}):
-            figure.savefig(path, format=form, metadata=METADATA[form])
+        _save(figure, path, form)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def data_uri(figure: Figure) -> str:
+    """Return a figure as SVG in an address that a page holds."""
+    file = BytesIO()
+    _save(figure, file, "svg")
+    return f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
+
+
+def _save(figure: Figure, file: Path | BytesIO, form: str) -> None:
+    with rc_context({"svg.hashsalt": "spmopt", "svg.fonttype": "path", "pdf.fonttype": 42}):
+        figure.savefig(file, format=form, metadata=METADATA[form])
 
 
 def require_format(path: Path) -> str:

@@ -8,19 +8,16 @@ from fractions import Fraction
 import numpy as np
 
 from spmopt.analysis import Analysis, Cause
-from spmopt.analysis.explanation import Explanation
-from spmopt.analysis.obstacles import obstacles
 from spmopt.analysis.stalls import bytes_moved
 from spmopt.core.schedule import Command
 from spmopt.reporting.analysis import Columns, detail, unit_of
-from spmopt.reporting.explanation import stall_rows
 from spmopt.reporting.headings import bank_names, barrier_notes, order_notes, remarks
 from spmopt.reporting.occupancy import KINDS, kind_numbers
 from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain
 from spmopt.reporting.quantities import capacity_unit
-from spmopt.reporting.roofline import roofline_record
 from spmopt.reporting.schedule_view.fused_groups import FusedGroupSpan
+from spmopt.reporting.schedule_view.residencies import Came, Left
 from spmopt.reporting.schedule_view.view import (
     GB,
     LANES_SAID,
@@ -32,21 +29,8 @@ from spmopt.reporting.schedule_view.view import (
 from spmopt.verifier.durations import per_step
 
 
-def _tables(analysis: Analysis, stall_by_cause: list[int]) -> Json:
-    """Return tables by name; ``stall_by_cause`` are the cycles of each cause in the times shown."""
-    named = {per: _table(detail(analysis, per)) for per in ("layer", "tensor", "operation")}
-    return {**named, "cause": _table(_causes(analysis, stall_by_cause))}
-
-
-def _causes(analysis: Analysis, stall: list[int]) -> Columns:
-    clock, total = analysis.problem.machine.clock_hz, max(1, sum(stall))
-    causes = [cause for cause in Cause if cause is not Cause.NONE or stall[cause]]
-    return {
-        "cause": [cause.words for cause in causes],
-        "stall_cycles": [stall[cause] for cause in causes],
-        "stall_s": [stall[cause] / clock for cause in causes],
-        "part": [stall[cause] / total for cause in causes],
-    }
+def _tables(analysis: Analysis) -> Json:
+    return {per: _table(detail(analysis, per)) for per in ("layer", "tensor", "operation")}
 
 
 def _table(columns: Columns) -> Json:
@@ -58,9 +42,6 @@ def _table(columns: Columns) -> Json:
 
 
 _MAIN = ["makespan", "traffic", "energy", "gap", "fusion_gap", "status", "compute_busy", "spm_peak"]
-MOST_EXPLAINED = 500
-"""Steps whose stalls are explained, the longest; a page is to be small, and soon there."""
-_EXPLAINED = ("stall", "transfer", "tensor", "size", "blocked by", "detail")
 _UNPRICED = (
     "no lane of shadow prices: with several banks a page has a shadow price in each of "
     "them, none of the whole"
@@ -97,14 +78,14 @@ def schedule_record(picture: ScheduleView) -> Json:
         "kinds": list(KINDS),
         "causes": [cause.words for cause in Cause],
         "phases": list(PHASES),
+        "came": [came.words for came in Came],
+        "left": [left.words for left in Left],
         "steps": _steps(picture),
         "fused_groups": [_fused_group(picture, each) for each in picture.fused_groups],
         "tensors": _tensors(picture),
         "residencies": plain(picture.residencies),
         "commands": _commands(picture),
-        "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
-        "roofline": roofline_record(picture.analysis.by_layer()),
-        "explained": _explain(picture),
+        "tables": _tables(picture.analysis),
         "shadow_prices": _duals(picture),
     }
 
@@ -192,24 +173,6 @@ def _commands(picture: ScheduleView) -> Json:
         "cycles": picture.analysis.steps.stalls.cycles.tolist(),
         "cause": picture.analysis.steps.stalls.cause.tolist(),
         "stall_cycles": times.command_stall.tolist(),
-    }
-
-
-def _explain(picture: ScheduleView) -> Json:
-    """Return by step what it waits for and what is in the way, as ``spmopt explain`` says it.
-
-    Of the steps that stall most; of others there is none.
-    """
-    figures = picture.analysis.steps
-    found = Explanation(figures=figures, obstacles=obstacles(figures))
-    stall = figures.stall_cycles
-    most = np.argsort(-stall, kind="stable")[:MOST_EXPLAINED]
-    return {
-        "columns": list(_EXPLAINED),
-        "steps": {
-            str(step): [list(row[2:]) for row in stall_rows(found, step, in_full=False)]
-            for step in np.sort(most[stall[most] > 0]).tolist()
-        },
     }
 
 

@@ -22,6 +22,11 @@ class Came(IntEnum):
     SCRATCH = 2
     MOVED = 3
 
+    @property
+    def words(self) -> str:
+        """As people read it, before the step in which they came."""
+        return ("loaded from DRAM", "written", "scratch", "moved from another address")[self]
+
 
 class Left(IntEnum):
     """Why they went.
@@ -35,6 +40,17 @@ class Left(IntEnum):
     END = 2
     OUT = 3
     MOVED = 4
+
+    @property
+    def words(self) -> str:
+        """As people read it."""
+        return (
+            "no longer needed",
+            "evicted, needed again",
+            "end of the schedule",
+            "needed in DRAM only from then on",
+            "moved to another address",
+        )[self]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

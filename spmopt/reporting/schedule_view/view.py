@@ -140,7 +140,7 @@ class ScheduleView:
             return {}
         if not self.duals.banks:
             return {"SPM": self.duals.spm}
-        return {f"bank {index}": bank.space for index, bank in enumerate(self.duals.banks)}
+        return {f"bank {index}": space for index, space in enumerate(self.duals.banks)}
 
     @property
     def little_bytes(self) -> int:
@@ -197,7 +197,7 @@ MARKS = ("A", "B")
 """Of the first and of the second schedule where there are two."""
 TIMINGS_SAID = {
     "step": "time, step after step",
-    "async": "time of the replay, without barriers between steps",
+    "async": "asynchronous time, without barriers between steps",
 }
 LANES_SAID = {
     "step": "the transfers of a step are drawn back to back from its start: the model counts "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spmopt.core.errors import unknown
-from spmopt.reporting.plain import HEADS, Json, column, plain, table
+from spmopt.reporting.plain import HEADS, Json, column, table
 
 if TYPE_CHECKING:  # a page of schedules loads nothing of searches
     from spmopt.search.records import ResourceDuals
@@ -68,14 +68,10 @@ class Trial:
         By the key of an axis; of what was not solved those that the machine alone says.
     least
         What any schedule takes at least: of what was solved, or of what a proof excluded.
-    texts
-        Figures and bounds in words.
     gap
         Largest relative gap of its schedules; None without one.
     said
         Sentences on it: its proof, its error, whose lead is doubtful, fits beyond their points.
-    machine, networks
-        All settings, and what each network comes to, in words; of members of the front only.
     """
 
     number: int
@@ -84,11 +80,8 @@ class Trial:
     fields: Mapping[str, str]
     figures: Mapping[str, float]
     least: Mapping[str, float]
-    texts: Mapping[str, str]
     gap: float | None = None
     said: tuple[str, ...] = ()
-    machine: Mapping[str, str] | None = None
-    networks: tuple[str, ...] = ()
 
     def place(self, x: Axis, y: Axis) -> tuple[float, float] | None:
         """Return its place in a plane: by its figures, else by what any schedule takes at least."""
@@ -180,21 +173,9 @@ class Front:
         return self.top is None and len(self.objectives) == 2 and {x, y} == {*self.objectives}
 
 
-def front_record(front: Front) -> Json:
-    """Return all that is shown of a search; rows of the table are the trials."""
-    return {
-        "title": f"{front.name}: {front.subject}",
-        "lines": [*front.lines, *front.hints],
-        "axes": plain(front.axes),
-        "begin": [axis.key for axis in front.pair()],
-        "bounds_only": front.bounds_only,
-        "top": front.top,
-        "members": list(front.members),
-        "trials": plain(front.trials),
-        "shares": _shares(front),
-        "table": _trials(front),
-        "duals": _duals(front),
-    }
+def front_tables(front: Front) -> list[Json]:
+    """Return the tables of a page: trials, importance of settings, shadow prices."""
+    return [_trials(front), _shares(front), _duals(front)]
 
 
 def _trials(front: Front) -> Json:
@@ -219,7 +200,7 @@ def _trials(front: Front) -> Json:
     rows = [
         (
             trial.number,
-            trial.state,
+            "front" if trial.number in front.members else trial.state,
             *(trial.fields.get(name) for name in fields),
             *(trial.figures.get(axis.key) for axis in figures),
             trial.gap,

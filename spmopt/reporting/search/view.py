@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from spmopt.core.errors import InputError
-from spmopt.hardware.settings import show_setting
-from spmopt.reporting.search import words
 from spmopt.reporting.search.front import TRIAL, Axis, Front, Limit, Share, Trial
 from spmopt.reporting.search.words import (
     LABELS,
@@ -16,12 +14,11 @@ from spmopt.reporting.search.words import (
     fields_to_show,
     header_lines,
     missing_lines,
-    network_text,
     proof_text,
     remark,
     state_text,
 )
-from spmopt.search.figures import COST, FIGURES, STATIC, figure_text, static_figures
+from spmopt.search.figures import COST, FIGURES, STATIC, static_figures
 from spmopt.search.findings import has_bounds, least_of
 from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
@@ -111,27 +108,15 @@ def _axis(key: str, setup: Setup) -> Axis:
 
 def _trial(trial: TrialRecord, findings: Findings, keys: Sequence[str], figures: Figures) -> Trial:
     setup = findings.setup
-    in_full = any(trial.number == member.number for member in findings.members)
-    least = _least(trial, setup)
-    machine = (trial.machine or {}).items()
     return Trial(
         number=trial.number,
         state=STATES[trial.state],
         is_feasible=trial.is_feasible,
         fields=fields_to_show(trial.parameters, findings.built.get(trial.number)),
         figures={key: figures[key] for key in keys if key in figures},
-        least=least,
-        texts=_texts(trial, setup, figures, least),
+        least=_least(trial, setup),
         gap=trial.gap,
         said=tuple(_say(trial, findings)),
-        machine={key: show_setting(key, value) for key, value in machine if value is not None}
-        if in_full
-        else None,
-        networks=tuple(
-            f"{name}: {network_text(one, setup)}"
-            for name, one in (trial.networks or {}).items()
-            if in_full
-        ),
     )
 
 
@@ -140,16 +125,6 @@ def _least(trial: TrialRecord, setup: Setup) -> dict[str, float]:
     if trial.proof is not None:
         return dict(trial.proof.get("bounds", {}))
     return {} if setup.bound_only or not has_bounds(trial) else least_of(trial, setup)
-
-
-def _texts(trial: TrialRecord, setup: Setup, figures: Figures, least: Figures) -> dict[str, str]:
-    """Return figures as they are shown; of what a proof excluded the bounds in their place."""
-    known = [key for key in setup.names if key in figures]
-    found = {key: words.figure_text(key, figures[key], setup) for key in known}
-    if trial.proof is not None:
-        bounded = {key: value for key, value in least.items() if key not in found}
-        found |= {key: f"≥ {figure_text(key, value)}" for key, value in bounded.items()}
-    return found
 
 
 def _say(trial: TrialRecord, findings: Findings) -> Iterator[str]:

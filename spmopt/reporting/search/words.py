@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import prod
 from typing import Any
 
 from spmopt.hardware.settings import Setting, show_setting
@@ -14,7 +13,6 @@ from spmopt.search.figures import STATIC
 from spmopt.search.findings import not_minimized
 from spmopt.search.records import Findings, Importance, TrialRecord
 from spmopt.search.setup import Setup
-from spmopt.search.space import Space
 from spmopt.search.storage import LOST
 from spmopt.sweeps.cases import Network
 
@@ -54,8 +52,7 @@ def header_lines(setup: Setup) -> Iterator[str]:
     networks = ", ".join(_network(each, has_batch=space.has_batch) for each in setup.networks)
     yield f"networks: {networks}"
     fixed = "".join(f"; {key} = {show_setting(key, value)}" for key, value in space.fixed.items())
-    rate = _rate_of_array(space)
-    yield f"machine: {space.machine.name or 'without a name'}{fixed}{rate}"
+    yield f"machine: {space.machine.name or 'without a name'}{fixed}"
     made = f"{'bounds' if setup.bound_only else 'schedules'} for {setup.schedule_for}"
     yield f"objectives: {', '.join(setup.objectives)}; {made}, by {setup.scheduler}"
     parts = (_weight(setup), "for one sample" * space.has_batch)
@@ -72,21 +69,6 @@ def _weight(setup: Setup) -> str:
         said = ", ".join(f"{label} x {weight:g}" for label, weight in weights.items())
         return f"weighted sums over networks ({said})"
     return "sums over networks" if len(weights) > 1 else ""
-
-
-def _rate_of_array(space: Space) -> str:
-    """Say what throughput an array and a clock that are fields come to, where it follows them."""
-    machine, array = space.machine, space.machine.array
-    ends = {axis.key: axis.ends for axis in space.axes}
-    ends |= {key: (value,) for key, value in space.fixed.items()}
-    rated = ends.keys() & {"array.rows", "array.columns", "clock"}
-    if array is None or not (rated and machine.has_rate_of_array) or "throughput" in ends:
-        return ""
-    own = {"array.rows": array.rows, "array.columns": array.columns, "clock": machine.clock_hz}
-    factors = [list(map(int, ends.get(key, (value,)))) for key, value in own.items()]
-    rates = dict.fromkeys(2 * prod(map(which, factors)) for which in (min, max))
-    shown = " to ".join(show_setting("throughput", rate) for rate in rates)
-    return f"; throughput = {shown}{' a core' * ('cores' in ends)}, that of the array"
 
 
 def _network(network: Network, *, has_batch: bool) -> str:

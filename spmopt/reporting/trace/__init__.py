@@ -1,10 +1,9 @@
 """Schedules as a trace that Perfetto and Chrome show: the Trace Event Format, as JSON.
 
 Each schedule is a group of processes. ``engine`` has what runs when: operations, computation, DMA,
-stalls, moves between banks, counters of bytes on chip and of the rate of DRAM. ``addresses`` has a
+stalls, moves between banks, a counter of bytes on chip. ``addresses`` has a
 process for the scratchpad, or for each of its banks: what lies where, in lanes from low addresses
-to high ones. ``tensors`` has a track for each tensor: when it is on chip, where, why it came and
-went, and who uses it meanwhile. Two schedules are two such groups, which begin at time zero.
+to high ones, why it came and went. Two schedules are two such groups, which begin at time zero.
 
 Time stamps are microseconds. The viewers keep nanoseconds, so that every time is rounded to one
 first; of two things that follow each other the second begins where the first ends.
@@ -21,14 +20,18 @@ from spmopt.reporting.schedule_view.view import MARKS, names
 from spmopt.reporting.trace.addresses import address_events
 from spmopt.reporting.trace.engine import engine_events
 from spmopt.reporting.trace.events import Event, Group
-from spmopt.reporting.trace.tensors import tensor_events
 
 __all__ = ["trace_events", "trace_text"]
 
 
 def trace_events(pictures: Sequence[ScheduleView]) -> list[Event]:
     """Return the events of one schedule or of two, in plain JSON types."""
-    return [event for group in _groups(pictures) for event in _events(group)]
+    return [
+        event
+        for group in _groups(pictures)
+        for events in (engine_events, address_events)
+        for event in events(group)
+    ]
 
 
 def _groups(pictures: Sequence[ScheduleView]) -> Iterator[Group]:
@@ -37,12 +40,6 @@ def _groups(pictures: Sequence[ScheduleView]) -> Iterator[Group]:
         own = f"{picture.problem.name}, {picture.result.scheduler}"
         title = f"{mark}: {names(pictures)[place]}" if mark else own
         yield Group(picture=picture, place=place, title=title)
-
-
-def _events(group: Group) -> Iterator[Event]:
-    yield from engine_events(group)
-    yield from address_events(group)
-    yield from tensor_events(group)
 
 
 def trace_text(pictures: Sequence[ScheduleView], events: Sequence[Event]) -> str:

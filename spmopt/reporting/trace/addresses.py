@@ -17,11 +17,8 @@ from spmopt.core.table import Ints
 from spmopt.reporting.headings import bank_names
 from spmopt.reporting.occupancy import KINDS, SCRATCH, kind_numbers
 from spmopt.reporting.quantities import capacity, si
-from spmopt.reporting.schedule_view.residencies import Residencies
-from spmopt.reporting.trace.events import BANKS, Event, Group
-from spmopt.reporting.trace.reasons import reasons
-
-ON_CHIP = "bytes on chip"
+from spmopt.reporting.schedule_view.residencies import Came, Left, Residencies, next_use
+from spmopt.reporting.trace.events import BANKS, Event, Group, Process
 
 
 def address_events(group: Group) -> Iterator[Event]:
@@ -30,76 +27,53 @@ def address_events(group: Group) -> Iterator[Event]:
     names = bank_names(machine) or (capacity(machine.spm_bytes),)
     for bank, (name, pages) in enumerate(zip(names, machine.bank_pages, strict=True)):
         place = f"bank {bank}, {name}" if machine.banks else f"scratchpad, {name}"
-        title = f"{group.title}: {place}, by addresses"
-        yield from _Bank(group, bank, (low, low + pages)).events(title)
+        process = group.process(BANKS + bank)
+        yield from process.with_name(f"{group.title}: {place}, by addresses", process.pid)
+        yield from _lane_events(group, process, _within(group.picture.residencies, low, pages), low)
         low += pages
 
 
-class _Bank:
-    """Makes the events of pages [low, high)."""
-
-    def __init__(self, group: Group, bank: int, pages: tuple[int, int]) -> None:
-        self._group, (low, high) = group, pages
-        self._process = group.process(BANKS + bank)
-        rows = group.picture.residencies
-        self._rows = rows = _within(rows, low, high)
-        self._low, self._page = low, group.picture.problem.machine.page_bytes
-        lane = lanes(rows)
-        self._order = np.lexsort((rows.start, lane))
-        self._lane = lane
-
-    def events(self, title: str) -> Iterator[Event]:
-        yield from self._process.with_name(title, self._process.pid)
-        yield from self._names()
-        yield from self._slices()
-        yield from self._counter()
-
-    def _names(self) -> Iterator[Event]:
-        """Yield lanes, called by the addresses that ever lie in them."""
-        rows, count = self._rows, int(self._lane.max(initial=-1)) + 1
-        low = np.full(count, np.iinfo(np.int64).max)
-        np.minimum.at(low, self._lane, rows.page)
-        high = np.zeros(count, np.int64)
-        np.maximum.at(high, self._lane, rows.page + rows.pages)
-        for lane, ends in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
-            first, last = (si((end - self._low) * self._page, "B") for end in ends)
-            yield from self._process.thread(lane + 1, f"{first} to {last}", lane)
-
-    def _slices(self) -> Iterator[Event]:
-        rows, picture, page = self._rows.take(self._order), self._group.picture, self._page
-        spans = zip(self._group.ns(rows.start), self._group.ns(rows.stop), strict=True)
-        lanes = self._lane[self._order].tolist()
-        kinds = [*(KINDS[kind] for kind in kind_numbers(picture.problem).tolist()), SCRATCH]
-        why = reasons(self._group, rows.tensor, rows.begin, rows.end, (rows.came, rows.left))
-        for lane, span, row, said in zip(lanes, spans, rows.rows(), why, strict=True):
-            tensor, first, pages, tensor_page, begin, end = row[:6]
-            name = picture.view.name(tensor)
-            shown = f"scratch of {self._group.operations[begin]}" if tensor < 0 else name
-            args: Event = {
-                "tensor": name,
-                "kind": kinds[tensor],
-                "address": first * page,
-                "bytes": pages * page,
-                "offset": tensor_page * page,
-                "steps": f"{begin} to {end - 1}",
-                **said,
-            }
-            yield self._process.slice(lane + 1, "residency", shown, span, args)
-
-    def _counter(self) -> Iterator[Event]:
-        """Yield bytes of pages in use as steps change them, and nothing at the end."""
-        change = np.zeros(len(self._group.edges), np.int64)
-        np.add.at(change, self._rows.begin, self._rows.pages)
-        np.subtract.at(change, self._rows.end, self._rows.pages)
-        used = np.cumsum(change) * self._page
-        for step in np.flatnonzero(np.append(True, used[1:] != used[:-1])).tolist():
-            held = {"bytes": int(used[step])}
-            yield self._process.counter(ON_CHIP, self._group.edges[step], held)
+def _lane_events(group: Group, process: Process, rows: Residencies, low: int) -> Iterator[Event]:
+    """Yield names of lanes, by the addresses that ever lie in them, and slices lane by lane."""
+    lane, page = lanes(rows), group.picture.problem.machine.page_bytes
+    for each in range(int(lane.max(initial=-1)) + 1):
+        own = rows.take(lane == each)
+        ends = own.page.min() - low, (own.page + own.pages).max() - low
+        first, last = (si(int(end) * page, "B") for end in ends)
+        yield from process.thread(each + 1, f"{first} to {last}", each)
+    order = np.lexsort((rows.start, lane))
+    rows = rows.take(order)
+    kinds = [*(KINDS[kind] for kind in kind_numbers(group.picture.problem).tolist()), SCRATCH]
+    spans = zip(group.ns(rows.start), group.ns(rows.stop), strict=True)
+    again = next_use(group.picture.view, rows.tensor, rows.end - 1)
+    columns = zip(lane[order].tolist(), spans, rows.rows(), again.tolist(), strict=True)
+    for each, span, row, later in columns:
+        tensor, first, pages, tensor_page, begin, end, _, _, came, left, following = row
+        name = group.picture.view.name(tensor)
+        operation = group.operations[begin]
+        args: Event = {
+            "tensor": name,
+            "kind": kinds[tensor],
+            "address": first * page,
+            "bytes": pages * page,
+            "offset": tensor_page * page,
+            "steps": f"{begin} to {end - 1}",
+            "came": f"{Came(came).words} in {operation}",
+            "went": Left(left).words,
+            "used next": _step_words(group, following),
+            "needed again": _step_words(group, later),
+        }
+        shown = f"scratch of {operation}" if tensor < 0 else name
+        yield process.slice(each + 1, "residency", shown, span, args)
 
 
-def _within(rows: Residencies, low: int, high: int) -> Residencies:
-    """Return what lies in pages [low, high)."""
-    first, last = np.maximum(rows.page, low), np.minimum(rows.page + rows.pages, high)
+def _step_words(group: Group, step: int) -> str:
+    return "never" if step < 0 else f"{group.operations[step]} (step {step})"
+
+
+def _within(rows: Residencies, low: int, pages: int) -> Residencies:
+    """Return what lies in pages [low, low + pages)."""
+    first, last = np.maximum(rows.page, low), np.minimum(rows.page + rows.pages, low + pages)
     columns = {name: getattr(rows, name) for name in rows.names()}
     columns |= {"page": first, "pages": last - first}
     columns["tensor_page"] = rows.tensor_page + first - rows.page
@@ -117,9 +91,8 @@ def lanes(rows: Residencies) -> Ints:
     taken: list[tuple[int, int, int]] = []  # until when, page and lane
     count = 0
     columns = (rows.start, rows.stop, rows.page)
-    order = np.lexsort((rows.page, rows.start)).tolist()
     spans = list(zip(*(each.tolist() for each in columns), strict=True))
-    for row in order:
+    for row in np.lexsort((rows.page, rows.start)).tolist():
         start, stop, page = spans[row]
         while taken and taken[0][0] <= start:
             insort(free, heappop(taken)[1:])
@@ -130,13 +103,8 @@ def lanes(rows: Residencies) -> Ints:
         else:
             lane[row], count = count, count + 1
         heappush(taken, (stop, page, int(lane[row])))
-    return _by_address(rows, lane, count)
-
-
-def _by_address(rows: Residencies, lane: Ints, count: int) -> Ints:
-    """Number lanes by their mean address over time."""
+    # Lanes are numbered by their mean address over time.
     weight = (rows.stop - rows.start).astype(float) + 1e-9
-    total = np.bincount(lane, weight, count)
-    mean = np.bincount(lane, weight * rows.page, count) / np.maximum(total, 1e-9)
+    mean = np.bincount(lane, weight * rows.page, count) / np.bincount(lane, weight, count)
     rank: Ints = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
     return rank[lane]

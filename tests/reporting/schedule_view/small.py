@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
@@ -14,7 +14,7 @@ from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from spmopt.verifier import verify
 from tests.verifier.random_plans import rich_schedule
 
-SEEDS = 60
+SEEDS = 30
 
 
 def result_of(problem: Problem, schedule: Schedule, scheduler: str = "belady") -> StoredResult:
@@ -34,9 +34,8 @@ def result_of(problem: Problem, schedule: Schedule, scheduler: str = "belady") -
     return StoredResult(problem=problem, result=result)
 
 
-def pictures(timings: tuple[str, ...] = TIMINGS) -> Iterator[ScheduleView]:
+@cache
+def pictures(timings: tuple[str, ...] = TIMINGS) -> tuple[ScheduleView, ...]:
     """Random schedules, in any order, with everything that the format knows."""
-    for seed in range(SEEDS):
-        problem, schedule = rich_schedule(seed)
-        for timing in timings:
-            yield ScheduleView.of(result_of(problem, schedule), timing=timing)
+    stored = [result_of(*rich_schedule(seed)) for seed in range(SEEDS)]
+    return tuple(ScheduleView.of(each, timing=timing) for each in stored for timing in timings)

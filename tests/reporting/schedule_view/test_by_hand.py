@@ -32,7 +32,7 @@ def test_required_resident_operands_come_before_and_results_go_after(timing: str
     assert record["cycles"] == 17
     steps = rows(record["steps"], "start cycles compute_start compute_cycles stall_cycles")
     assert steps == [(0, 17, 8, 5, 12)]
-    assert record["causes"][record["steps"]["cause"][0]] == "required_resident"
+    assert record["causes"][record["steps"]["cause"][0]] == "required resident"
     assert rows(record["commands"], "start cycles stall_cycles") == [
         (0, 8, 8),
         (8, 4, 0),
@@ -42,7 +42,7 @@ def test_required_resident_operands_come_before_and_results_go_after(timing: str
 
 def test_outward_commands_of_a_duplex_channel_wait_for_the_operation() -> None:
     """w: load 4 and stream 4 in; beside them stream 4 and store 4 out."""
-    record = shown("in_place_duplex", "steps")
+    record = shown("in_place_duplex", "step")
     assert rows(record["commands"], "step start cycles")[:4] == [
         (0, 0, 4),
         (0, 4, 4),
@@ -53,8 +53,8 @@ def test_outward_commands_of_a_duplex_channel_wait_for_the_operation() -> None:
 
 
 def test_the_replay_loads_ahead() -> None:
-    assert shown("run_ahead", "steps")["residencies"]["start"] == [10]
-    record = shown("run_ahead", "replay")
+    assert shown("run_ahead", "step")["residencies"]["start"] == [10]
+    record = shown("run_ahead", "async")
     assert record["cycles"] == 12
     assert rows(record["steps"], "start cycles compute_start stall_cycles") == [
         (0, 10, 0, 0),
@@ -75,7 +75,7 @@ RECTANGLES = [
 
 
 def test_rectangles_say_what_came_and_went() -> None:
-    record = shown("reuse", "steps")
+    record = shown("reuse", "step")
     found = record["residencies"]
     assert rows(found, "tensor page pages begin end came left next") == RECTANGLES
     assert rows(found, "start stop") == [(0, 17), (0, 9), (9, 17), (17, 44), (24, 44)]
@@ -83,7 +83,7 @@ def test_rectangles_say_what_came_and_went() -> None:
 
 def test_in_the_replay_a_page_is_free_after_its_last_use() -> None:
     """The scratch when its operation ends at 15; y is loaded from 21, before step 3 begins."""
-    record = shown("reuse", "replay")
+    record = shown("reuse", "async")
     found = record["residencies"]
     assert rows(found, "tensor page pages begin end came left next") == RECTANGLES
     assert rows(found, "start stop") == [(0, 17), (0, 9), (9, 15), (17, 41), (21, 41)]
@@ -113,7 +113,7 @@ def test_a_tensor_moves_to_another_bank(timing: str) -> None:
 
 
 def test_tensors_and_their_uses() -> None:
-    tensors = shown("in_place", "steps")["tensors"]
+    tensors = shown("in_place", "step")["tensors"]
     assert tensors["name"] == ["w", "d", "e"]
     columns = "bytes in_dram keep loaded stored streamed_in streamed_out"
     assert rows(tensors, columns) == [

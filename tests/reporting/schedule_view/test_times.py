@@ -79,7 +79,7 @@ def test_times_of_policies_are_consistent(problem: Problem, policy: str, timing:
 
 
 def test_steps_are_those_of_the_makespan() -> None:
-    for picture in pictures(("steps",)):
+    for picture in pictures(("step",)):
         times, step = picture.times, picture.view.schedule.commands.step
         np.testing.assert_array_equal(times.duration, durations(picture.view).step)
         assert times.cycles == picture.totals.makespan_cycles
@@ -91,7 +91,7 @@ def test_steps_are_those_of_the_makespan() -> None:
 
 
 def test_the_replay_is_that_of_the_verifier() -> None:
-    for picture in pictures(("replay",)):
+    for picture in pictures(("async",)):
         run = replay(picture.view)
         assert picture.times.cycles == run.cycles == picture.totals.replay_cycles
         np.testing.assert_array_equal(picture.times.command_start, run.command_start)
@@ -101,7 +101,7 @@ def test_the_replay_is_that_of_the_verifier() -> None:
 
 def test_stalls_of_the_replay_are_what_the_channel_does_meanwhile() -> None:
     """Counted cycle by cycle."""
-    for picture in pictures(("replay",)):
+    for picture in pictures(("async",)):
         times, line = picture.times, picture.view.timeline
         computes = np.zeros(times.cycles, bool)
         for start, cycles in zip(times.compute_start, line.compute_cycles, strict=True):

@@ -1,12 +1,10 @@
 """A search as view data: which figures are drawn over which, where trials are."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.search.front import front_record
 from spmopt.reporting.search.words import LABELS
 from tests.reporting.search.fronts import AREA, NUMBER, TIME, front
 
@@ -38,17 +36,6 @@ def test_a_single_objective_is_drawn_over_another_figure() -> None:
 def test_what_was_excluded_is_at_its_bounds() -> None:
     places = [each.place(TIME, AREA) for each in front().trials]
     assert places == [(1.0, 8.0), (2.0, 5.0), (2.5, 6.0), (0.5, 10.0), (3.0, 7.0), None]
-
-
-def test_the_record_has_every_trial() -> None:
-    record = front_record(front("<script>"))
-    assert json.loads(json.dumps(record, allow_nan=False)).keys() == record.keys()
-    trials = record["trials"]
-    assert isinstance(trials, list)
-    assert [each["number"] for each in trials] == list(range(6))
-    assert trials[1]["machine"] == {"spm": "4 MB", "technology": "<script>"}
-    assert record["begin"] == ["time_s", "area_mm2"]
-    assert record["members"] == [0, 1]
 
 
 def test_figures_have_labels_not_field_names() -> None:

@@ -8,11 +8,6 @@ function element(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** Makes an element of SVG in the same way. */
-function drawn(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
-}
-
 /** Makes elements from a template: dom`<p class="key">${text}</p>`. */
 const dom = htm.bind(function (...parts) {
   this[0] = 3; // no caching: an element has one place

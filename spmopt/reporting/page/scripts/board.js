@@ -5,9 +5,6 @@ const GOOD_MAP = 230; // pixels of a map that are enough to see all from the top
 class Board {
   constructor(schedules, contrast, look) {
     Object.assign(this, { schedules, contrast, tensor: -1, isMarked: Boolean(contrast) });
-    /** Of each schedule: obstacles of its stalls, when they are read. */
-    this.explained = [];
-    this.changed = () => {};
     this.axis = new TimeAxis(Math.max(...schedules.map(({ cycles }) => cycles)), schedules[0].clock_hz);
     const gained = (place) => (contrast && !place ? contrast.gained_cycles : null);
     this.stages = schedules.map(
@@ -63,11 +60,6 @@ class Board {
     for (const map of maps) map.setHeight(Math.round(Math.min(MOST_MAP, Math.max(LEAST_MAP, all))));
   }
 
-  /** The panel of a step, with what is in the way of its transfers. */
-  panelOf(schedule, step) {
-    return stepPanel(schedule, step, this, this.explained[this.schedules.indexOf(schedule)]);
-  }
-
   /** Draws all; while it moves only as sharp as there is time for. */
   draw(isMoving = false) {
     for (const stage of this.stages) {
@@ -77,17 +69,12 @@ class Board {
     this.range.textContent = this.axis.words();
   }
 
-  /** Follows the tensor below a click, zooms into a run, or shows the operation, of the lead in both. */
-  pick({ schedule }, { tensor = -1, step = -1, run, lane }) {
+  /** Follows the tensor below a click, zooms into a run, or shows the operation. */
+  pick({ schedule }, { tensor = -1, step = -1, run }) {
     const { edges, steps } = schedule;
     if (run) this.axis.show(edges[run.begin], edges[run.end]);
-    else if (lane) {
-      const [a, b] = this.schedules;
-      const there = b.steps.operation.indexOf(a.steps.operation[step]);
-      const parts = [dom`<h4>In A</h4>`, this.panelOf(a, step), dom`<h4>In B</h4>`, this.panelOf(b, there)];
-      this.showPanel(parts.flat(), steps.name[step]);
-    } else if (tensor >= 0) this.follow(tensor);
-    else if (step >= 0) this.showPanel(this.panelOf(schedule, step), steps.name[step]);
+    else if (tensor >= 0) this.follow(tensor);
+    else if (step >= 0) this.showPanel(stepPanel(schedule, step, this), steps.name[step]);
     else this.clear();
   }
 
@@ -101,9 +88,9 @@ class Board {
   follow(tensor, jump = false) {
     this.tensor = tensor;
     const [{ edges, tensors, usesOf }] = this.schedules;
-    this.showPanel(tensorPanel(this.schedules, tensor, this), tensors.name[tensor]);
+    const lines = this.schedules.flatMap((each) => tensorWords(each, tensor));
+    this.showPanel(panel(tensors.name[tensor], [...new Set(lines)]), tensors.name[tensor]);
     this.emphasize();
-    this.changed();
     if (!jump) return;
     const uses = usesOf(tensor);
     if (uses.length) this.axis.focus(edges[uses[0].step], edges[uses.at(-1).step + 1]);
@@ -114,7 +101,7 @@ class Board {
     const place = Math.min(step, schedule.count - 1);
     const { edges } = schedule;
     this.axis.focus(edges[place], edges[place + 1]);
-    this.showPanel(this.panelOf(schedule, place), schedule.steps.name[place]);
+    this.showPanel(stepPanel(schedule, place, this), schedule.steps.name[place]);
     this.reveal();
   }
 
@@ -143,7 +130,6 @@ class Board {
     fill("followed");
     hideTip();
     this.emphasize();
-    this.changed();
   }
 
   /** Shows in full color what is followed, else what only one schedule keeps, else all. */

@@ -1,6 +1,6 @@
 // Figures of one or two schedules, and their tables.
 
-const PER = ["layer", "tensor", "operation", "cause"];
+const PER = ["layer", "tensor", "operation"];
 
 function figureCard({ label, text, note, key }) {
   return dom`<div class="card" data-key=${key}><dt>${label}</dt><dd class="value">${text}</dd>
@@ -59,7 +59,7 @@ function pickersOf(schedule, board) {
 
 /** Tables of what one schedule keeps that the other evicts, and of where the time goes. */
 function drawContrast([a], { gaps, tables }, board) {
-  const { layer, tensor, operation } = pickersOf(a, board);
+  const { layer } = pickersOf(a, board);
   const pickers = {
     "kept between uses": (_, at) => {
       board.follow(gaps.tensor[at]);
@@ -68,35 +68,25 @@ function drawContrast([a], { gaps, tables }, board) {
       board.reveal();
     },
     layers: ([name]) => layer([name]),
-    operations: operation,
-    tensors: tensor,
   };
   const make = (name) => new DataTable({ ...tables[name], pick: pickers[name] });
   byId("contrast").append(...tablesOf([["Differences in", Object.keys(tables)]], make));
   byId("contrast").hidden = false;
 }
 
-/** Tables and rooflines of one or two schedules. */
-function drawDetails(schedules, parts, board, look) {
+/** Tables of one or two schedules. */
+function drawDetails(schedules, parts, board) {
   const marks = schedules.map(({ mark }) => mark);
   const choices = [["Figures per", PER], ...(marks.length > 1 ? [["Schedule", marks]] : [])];
   const make = (per, mark = "") => {
     const place = Math.max(0, marks.indexOf(mark));
     const whose = mark && ` of ${mark}`;
     return new DataTable({
-      caption: per === "cause" ? `Causes of stalls${whose}` : `Figures per ${per}${whose}`,
+      caption: `Figures per ${per}${whose}`,
       file: `${per}${mark && `-${mark}`}.csv`,
       ...parts[place].tables[per],
       pick: pickersOf(schedules[place], board)[per],
     });
   };
   fill("tables", tablesOf(choices, make));
-  const rooflines = parts.map(({ roofline }) => roofline);
-  const draw = () =>
-    fill("roofline", rooflines.flatMap((each, place) => [
-      ...(marks.length > 1 ? [dom`<h3>${schedules[place].heading}</h3>`] : []),
-      ...rooflineChart(each, rooflines, look.bounds),
-    ]));
-  draw();
-  return draw;
 }

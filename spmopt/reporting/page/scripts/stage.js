@@ -25,7 +25,6 @@ class Gestures {
     filled(sheet.canvas, {
       wheel: (event) => this.wheel(event),
       keydown: (event) => this.key(event),
-      dblclick: (event) => axis.zoom(4, sheet.partAt(event.clientX)),
       pointerdown: (event) => this.down(event),
       pointermove: (event) => this.move(event),
       pointerup: (event) => this.up(event),
@@ -46,9 +45,8 @@ class Gestures {
     const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
     if (!isSideways && !event.ctrlKey && document.activeElement !== sheet.canvas) return;
     event.preventDefault();
-    const unit = event.deltaMode === 1 ? 16 : 1;
-    if (isSideways) axis.pan(((event.deltaX || event.deltaY) * unit) / sheet.plot.width);
-    else axis.zoom(Math.exp(-event.deltaY * unit * WHEEL_ZOOM), sheet.partAt(event.clientX));
+    if (isSideways) axis.pan((event.deltaX || event.deltaY) / sheet.plot.width);
+    else axis.zoom(Math.exp(-event.deltaY * WHEEL_ZOOM), sheet.partAt(event.clientX));
   }
 
   down(event) {
@@ -170,7 +168,7 @@ class Stage {
     }
     const [first, last] = [-1, 1].map((side) => schedule.stepAt(cycles + (side * axis.span) / width / 2));
     const picked = lane.name === "stalls" ? schedule.longestStall(first, last) : step;
-    if (lane.name === "B ahead") return { words: leadWords(schedule, this.gained, step), step, lane };
+    if (lane.name === "B ahead") return { words: leadWords(schedule, this.gained, step), step };
     if (last - first >= 2) return { words: manyWords(schedule, first, last), step: picked };
     if (!lane.kinds) return { words: stepWords(schedule, picked), step: picked };
     const command = schedule.commands.find(

@@ -1,6 +1,4 @@
-// Light or dark, the colors of both, and words beside the pointer.
-
-const THEMES = ["system", "light", "dark"];
+// Colors of the light or dark theme that the system has, and words beside the pointer.
 
 /** @param {string} color as #rrggbb or rgb(...) @returns {number[]} red, green, blue */
 function channels(color) {
@@ -17,36 +15,22 @@ function inkOn(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
 }
 
-/** The theme of the page: that of the system, unless the reader or the address chose one. */
-class Theme {
-  constructor() {
-    this.changed = () => {};
-    byId("theme").addEventListener("click", () => {
-      this.choose(THEMES[(THEMES.indexOf(this.choice) + 1) % THEMES.length]);
-    });
-    const system = matchMedia("(prefers-color-scheme: dark)");
-    system.addEventListener("change", () => this.choose(this.choice));
-    this.choose(new URLSearchParams(location.hash.slice(1)).get("theme"));
-  }
+/** Colors of the style sheet, for canvases; `changed` is called when the system changes its theme. */
+const theme = { changed: () => {} };
 
-  /** @param {string|null} choice */
-  choose(choice) {
-    this.choice = THEMES.includes(choice) ? choice : "system";
-    document.documentElement.dataset.theme = this.choice;
-    byId("theme").textContent = `Theme: ${this.choice}`;
-    // Colors of the style sheet, for canvases.
-    const probe = element("span");
-    document.body.append(probe);
-    for (const name of ["ink", "muted", "paper", "card", "line", "accent"]) {
-      probe.style.color = `var(--${name})`;
-      this[name] = getComputedStyle(probe).color;
-    }
-    probe.remove();
-    this.changed();
+function readTheme() {
+  const probe = element("span");
+  document.body.append(probe);
+  for (const name of ["ink", "muted", "paper", "card", "line", "accent"]) {
+    probe.style.color = `var(--${name})`;
+    theme[name] = getComputedStyle(probe).color;
   }
+  probe.remove();
+  theme.changed();
 }
 
-const theme = new Theme();
+readTheme();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", readTheme);
 
 /** Shows lines near a point of the window, the first one as a heading; no lines: nothing. */
 function showTip(lines, x, y) {

@@ -1,13 +1,5 @@
 // Texts for hover, lists and screen readers.
 
-const CAME = ["loaded from DRAM", "written by its operation", "", "moved from another address"];
-const LEFT = [
-  "no longer needed",
-  "evicted",
-  "end of the schedule",
-  "needed in DRAM only from then on",
-  "moved to another address",
-];
 const NEEDED_AGAIN = [1, 3];
 
 /** How much a little more scratchpad saves, at a dual value per MB. */
@@ -40,9 +32,9 @@ function rectWords(schedule, rect, cycles) {
     shortened(tensors.name[tensor], 160),
     `${kinds[tensors.kind[tensor]]}, ${pages * page < whole ? `${size} here of ` : ""}${si(whole, "B")}`,
     ...place,
-    `came: ${CAME[rect.came]} in ${schedule.stepName(begin)}`,
+    `came: ${schedule.came[rect.came]} in ${schedule.stepName(begin)}`,
     useWords(schedule, rect, cycles),
-    `left: ${LEFT[rect.left]}${again}`,
+    `left: ${schedule.left[rect.left]}${again}`,
   ];
 }
 

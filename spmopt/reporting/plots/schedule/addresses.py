@@ -29,10 +29,8 @@ from spmopt.reporting.plots.style import LINE, alone, legible
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.residencies import Residencies
 
-MOST_DRAWN = 4000
-"""Rectangles drawn one by one; more of them become an image of so many pixels."""
-_PIXELS = (2160, 800)
-_STRIPE = 10
+MOST_SHAPES = 4000
+"""More rectangles become pixels in files of shapes, without white edges."""
 HATCHES = tuple("////" if kind == SCRATCH else None for kind in KINDS)
 """Scratch is no tensor: its pages are hatched."""
 _CAPACITY: dict[str, Any] = {"color": LINE, "linewidth": 1.2, "linestyle": (0, (5, 2))}
@@ -93,9 +91,9 @@ def plot_map(
     byte_axis(ax, picture.problem.machine.spm_bytes)
     boxes = strong = Boxes.of(picture)
     if marked is not None:
-        _fill(ax, picture, boxes, _PALE)
+        _fill(ax, boxes, _PALE)
         strong = Boxes.of(picture, marked)
-    _fill(ax, picture, strong, 1.0)
+    _fill(ax, strong, 1.0)
     _name(ax, picture, strong)
     capacity_line(ax, picture)
     _bank_lines(ax, picture)
@@ -143,10 +141,8 @@ def kind_legend(ax: Axes, kinds: Iterable[int], *lines: Line2D) -> None:
     legend_above(ax, *patches, *lines, Line2D([], [], label="capacity", **_CAPACITY))
 
 
-def _fill(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:
-    if boxes.kind.size > MOST_DRAWN:
-        _image(ax, picture, boxes, strength)
-        return
+def _fill(ax: Axes, boxes: Boxes, strength: float) -> None:
+    is_many = boxes.kind.size > MOST_SHAPES
     x = np.stack((boxes.left, boxes.right, boxes.right, boxes.left), 1)
     corners = np.stack((x, np.stack((boxes.low, boxes.low, boxes.high, boxes.high), 1)), 2)
     for kind, color in enumerate(KIND_COLORS):
@@ -155,40 +151,12 @@ def _fill(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> Non
                 list(corners[boxes.kind == kind]),
                 facecolor=_paler(color, strength),
                 edgecolor="white",
-                linewidth=0.25,
+                linewidth=0.0 if is_many else 0.25,
                 hatch=HATCHES[kind],
+                rasterized=is_many,
             ),
             autolim=False,
         )
-
-
-def _image(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:
-    """Color every pixel by the area that each kind has of it."""
-    width, height = _PIXELS
-    end, size = seconds(picture), picture.problem.machine.spm_bytes
-    kinds, kind = np.unique(boxes.kind, return_inverse=True)
-    share = coverage(
-        (boxes.left / end * width, boxes.right / end * width),
-        (boxes.low / size * height, boxes.high / size * height),
-        kind,
-        (kinds.size, height, width),
-    )
-    inks = np.array([_paler(KIND_COLORS[number], strength) for number in kinds])
-    covered = share.sum(axis=0)
-    picked = np.einsum("khw,kc->hwc", share, inks) / np.maximum(covered, 1e-9)[..., None]
-    stripes = np.add.outer(np.arange(height), np.arange(width)) % _STRIPE < 2
-    scratch = share[kinds == KINDS.index(SCRATCH)].sum(axis=0)
-    striped = (scratch > 0.5) & stripes
-    picked[striped] = 0.5 + picked[striped] / 2
-    # What is free stays clear, so that rectangles may be drawn over others.
-    image = np.concatenate((picked, np.clip(covered, 0.0, 1.0)[..., None]), axis=2)
-    ax.imshow(
-        np.round(image * 255).astype(np.uint8),
-        extent=(0.0, end, 0.0, float(size)),
-        origin="lower",
-        aspect="auto",
-        interpolation="antialiased",
-    )
 
 
 def _name(ax: Axes, picture: ScheduleView, boxes: Boxes) -> None:
@@ -216,48 +184,3 @@ def _name(ax: Axes, picture: ScheduleView, boxes: Boxes) -> None:
 def _paler(color: str, strength: float) -> tuple[float, float, float]:
     red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
     return red, green, blue
-
-
-def coverage(
-    across: tuple[Reals, Reals],
-    along: tuple[Reals, Reals],
-    group: Ints,
-    shape: tuple[int, int, int],
-) -> Reals:
-    """Return (groups, height, width) the share of each pixel that rectangles of a group cover.
-
-    Parameters
-    ----------
-    across, along
-        Ends of every rectangle in pixels, from 0 to width and from 0 to height.
-    group : (r,)
-        The group of each.
-    shape
-        Groups, height and width.
-
-    Notes
-    -----
-    Along one axis the share of a pixel is the difference of two ramps, which changes at two pixels
-    each: four numbers an axis, sixteen a rectangle, then two running sums. Shares of rectangles
-    that overlap add up.
-    """
-    groups, height, width = shape
-    x, dx = _changes(*across)
-    y, dy = _changes(*along)
-    place = (group[:, None, None] * (height + 2) + y[:, :, None]) * (width + 2) + x[:, None, :]
-    change: Reals = np.bincount(
-        place.ravel(),
-        (dy[:, :, None] * dx[:, None, :]).ravel(),
-        groups * (height + 2) * (width + 2),
-    ).astype(float)
-    change = change.reshape(groups, height + 2, width + 2)
-    summed = np.cumsum(np.cumsum(change, axis=1), axis=2)[:, :height, :width]
-    found: Reals = np.clip(summed, 0.0, 1.0)
-    return found
-
-
-def _changes(low: Reals, high: Reals) -> tuple[Ints, Reals]:
-    """Return (r, 4) pixels at which the share changes, and by how much."""
-    first, last = np.floor(low).astype(np.int64), np.floor(high).astype(np.int64)
-    a, b = low - first, high - last
-    return np.stack((first, first + 1, last, last + 1), 1), np.stack((1 - a, a, b - 1, -b), 1)

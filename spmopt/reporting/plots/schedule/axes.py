@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import ceil, log2
+
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, MultipleLocator
 
 from spmopt.reporting.plots.style import TEXT, dress, legible
+from spmopt.reporting.quantities import BINARY, capacity, capacity_unit
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import TIMINGS_SAID
 
@@ -30,11 +33,15 @@ def time_axis(ax: Axes, picture: ScheduleView) -> None:
     ax.set_xlabel(TIMINGS_SAID[picture.times.timing], fontsize=TEXT)
 
 
-def byte_axis(ax: Axes, most: float) -> None:
-    """Lay the axis of bytes from nothing to a little above ``most``."""
-    ax.set_ylim(0.0, 1.04 * most)
-    ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 4, 5, 8, 10]))
-    ax.yaxis.set_major_formatter(EngFormatter(unit="B"))
+def byte_axis(ax: Axes, size_bytes: int) -> None:
+    """Lay the axis of bytes from nothing to a little above a capacity, in its system of units."""
+    unit = capacity_unit([size_bytes])
+    ax.set_ylim(0.0, 1.04 * size_bytes)
+    if unit == BINARY:
+        ax.yaxis.set_major_locator(MultipleLocator(2.0 ** ceil(log2(size_bytes / 6))))
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 4, 5, 8, 10]))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: capacity(value, unit)))
 
 
 def add_title(ax: Axes, title: str, y_label: str) -> None:

@@ -1,4 +1,4 @@
-"""Quantities over time: bytes on chip, lanes of engine and channel, what is gained so far.
+"""Quantities over time: bytes on chip, lanes of engine and channel.
 
 Time is in bins: more events than a picture has pixels are added up, never left out.
 """
@@ -6,22 +6,17 @@ Time is in bins: more events than a picture has pixels are added up, never left 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import EngFormatter
 
 from spmopt.analysis import Cause
 from spmopt.analysis.stalls import inward
 from spmopt.analysis.steps import Reals
-from spmopt.core.errors import InputError
 from spmopt.core.table import Bools, Ints
-from spmopt.reporting.contrast import require_comparable
-from spmopt.reporting.occupancy import fullest
-from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
+from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
 from spmopt.reporting.plots.schedule.addresses import HATCHES, capacity_line, kind_legend
 from spmopt.reporting.plots.schedule.axes import (
     add_title,
@@ -31,9 +26,8 @@ from spmopt.reporting.plots.schedule.axes import (
     time_axis,
 )
 from spmopt.reporting.plots.style import LINE, TEXT, alone, legible
-from spmopt.reporting.quantities import share, si
+from spmopt.reporting.quantities import share
 from spmopt.reporting.schedule_view import ScheduleView
-from spmopt.reporting.schedule_view.view import MB, names
 
 MOST_BINS = 540
 """About two pixels each."""
@@ -50,7 +44,7 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw bytes of pages in use over time, stacked by kinds.
 
     Where steps are narrower than a bin of time they are averaged, so that areas are right, and a
-    line has the most of every bin.
+    line has each step.
     """
     ax = alone(ax)
     add_title(ax, "SPM occupancy", "bytes on chip")
@@ -62,9 +56,10 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     _stack(ax, bounds / clock, held, KIND_COLORS, hatches=HATCHES)
     lines = list[Line2D]()
     if not np.isin(times.start, bounds).all():
-        most = fullest(picture.occupied.sum(axis=0), times.duration, bounds.size - 1)
-        ax.stairs(most, bounds / clock, color=LINE, linewidth=0.5, baseline=None)
-        lines = [Line2D([], [], color=LINE, linewidth=0.5, label="peak (areas: mean)")]
+        exact = np.append(times.start, times.cycles) / clock
+        every = picture.occupied.sum(axis=0)
+        ax.stairs(every, exact, color=LINE, linewidth=0.5, baseline=None, rasterized=True)
+        lines = [Line2D([], [], color=LINE, linewidth=0.5, label="each step (areas: mean)")]
     capacity_line(ax, picture)
     kind_legend(ax, np.flatnonzero(held.any(axis=1)).tolist(), *lines)
     return ax
@@ -159,86 +154,6 @@ def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
     before = means(bounds, times.start, times.compute_start, part)
     after = means(bounds, computed, times.start + times.duration, part)
     return bounds, [compute, *moved, before + after]
-
-
-def plot_dual(picture: ScheduleView, ax: Axes | None = None) -> Axes:
-    """Draw how much a little more scratchpad lowers the bound, summed up until each time.
-
-    It rises where the scratchpad is what holds the schedule back, by the shadow prices that prove
-    the bound; the end is what so much more is worth in all. It is 1 MB, or less where that were
-    more than a tenth of the scratchpad.
-
-    Raises
-    ------
-    InputError
-        The result has no shadow prices for its order of operations.
-    """
-    if not picture.spaces:
-        raise InputError(
-            f"{picture.problem.name}, {picture.result.scheduler}: has no shadow prices of the "
-            "scratchpad "
-            "for its order of operations; draw another picture"
-        )
-    ax = alone(ax)
-    amount, saved, most = picture.little_bytes, list[str](), 0.0
-    for (name, space), color in zip(picture.spaces.items(), cycle(COLORS[2:]), strict=False):
-        total, unit = picture.in_unit(space.per_byte * amount)
-        saved.append(f"{si(total, unit)}{'' if name == 'SPM' else f' in {name}'}")
-        rise = picture.per_megabyte(space) * (amount / MB)
-        y = _rise(ax, picture, rise, unit, color=color, label=name)
-        most = max(y, most)
-    add_title(
-        ax,
-        f"SPM shadow price: {si(amount, 'B')} more lowers the bound by {', '.join(saved)}",
-        "the bound falls so far",
-    )
-    if len(picture.spaces) > 1:
-        ax.legend(loc="upper left")
-    ax.set_ylim(0.0, 1.08 * most or 1.0)
-    if not most:
-        ax.set_yticks([0.0])
-    return ax
-
-
-def plot_gain(first: ScheduleView, second: ScheduleView, ax: Axes | None = None) -> Axes:
-    """Draw by how much longer operations take in ``first`` than in ``second``, summed up so far.
-
-    Over the time of ``first``. The end is the difference of both times, whatever the orders.
-
-    Raises
-    ------
-    InputError
-        They are not of one problem, or not in the same times.
-    """
-    require_comparable(first, second)
-    ax = alone(ax)
-    place = np.argsort(second.view.timeline.order)[first.view.timeline.order]
-    gained = first.times.duration - second.times.duration[place]
-    one, other = names((first, second))
-    add_title(ax, f"Time that B ({other}) has gained on A ({one})", "gained")
-    ax.axhline(0.0, color=LINE, linewidth=0.8)
-    _rise(ax, first, gained / first.problem.machine.clock_hz, "s")
-    return ax
-
-
-def _rise(
-    ax: Axes,
-    picture: ScheduleView,
-    gained: Reals,
-    unit: str,
-    *,
-    color: str = COLORS[2],
-    label: str = "",
-) -> float:
-    """Draw what the steps gain, summed up until the end of each; return the sum of all."""
-    ended = picture.times.start + picture.times.duration
-    x = np.append(0.0, ended / picture.problem.machine.clock_hz)
-    y = np.append(0.0, np.cumsum(gained))
-    ax.fill_between(x, y, color=color, alpha=0.25, linewidth=0)
-    ax.plot(x, y, color=color, linewidth=1.4, label=label)
-    time_axis(ax, picture)
-    ax.yaxis.set_major_formatter(EngFormatter(unit=unit))
-    return float(y[-1])
 
 
 def _stack(

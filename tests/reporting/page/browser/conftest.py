@@ -16,9 +16,7 @@ from tests.reporting.page.browser.screen import Screen
 class Show(Protocol):
     """Opens a page in a window of some size."""
 
-    def __call__(
-        self, name: str, *, state: str = "", width: int = 1280, height: int = 900
-    ) -> Screen: ...
+    def __call__(self, name: str, *, width: int = 1280, height: int = 900) -> Screen: ...
 
 
 @pytest.fixture(scope="session")
@@ -53,8 +51,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def show(browser: Screen, written: Callable[[str], Path]) -> Iterator[Show]:
     """Open a page; afterwards nothing was complained of, and nothing asked of any network."""
 
-    def opened(name: str, *, state: str = "", width: int = 1280, height: int = 900) -> Screen:
-        browser.open(written(name), state=state, width=width, height=height)
+    def opened(name: str, *, width: int = 1280, height: int = 900) -> Screen:
+        browser.open(written(name), width=width, height=height)
         return browser
 
     yield opened

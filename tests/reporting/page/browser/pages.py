@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from spmopt.reporting.ablation import page_record
 from spmopt.reporting.curves import Curves
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page
-from spmopt.reporting.page.curves import curves_page
-from spmopt.reporting.page.front import TrialCommands, front_page
-from spmopt.reporting.page.story import ablation_page
+from spmopt.reporting.page.sheets import ablation_page, curves_page, front_page
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
-from spmopt.reporting.search.front import Front, Limit
 from tests import banks_by_hand
 from tests.ablations import in_full
 from tests.reporting.curves.rows import curves, relaxed, schedule
 from tests.reporting.samples import AWKWARD, awkward, picture
 from tests.reporting.schedule_view.small import result_of
-from tests.reporting.search.fronts import AREA, NUMBER, TIME, front, trial
+from tests.reporting.search.fronts import front
 
 Record = Any
-LONG_REMARK = " ".join(["within the gap of another trial"] * 8)
 _MANY = 30_000
 _CYCLES = ("start", "stop", "compute_start")
 _STEPS = ("begin", "end", "next", "step", "operation", "uses_step")
@@ -54,15 +48,13 @@ def html(name: str) -> str:
         "sweep": lambda: curves_page(sweep()),
         "search": _search,
         "ablation": _ablation,
-        "far": lambda: front_page(far_front()),
-        "close": lambda: curves_page(close_sweep()),
     }
     return makers[name]()
 
 
 def _ablation() -> str:
     ablation = in_full()
-    return ablation_page(page_record(ablation.problem, ablation.decisions))
+    return ablation_page(ablation.problem, ablation.decisions)
 
 
 def _awkward() -> str:
@@ -76,30 +68,7 @@ def _banks() -> str:
 
 
 def _search() -> str:
-    opened = TrialCommands(trial=0, network="net", commands=("spmopt report x.json",))
-    return front_page(front(AWKWARD[0]), [opened])
-
-
-def far_front() -> Front:
-    """A front of many members that are near each other, and constraints far beyond them."""
-    found = front()
-    limits = (Limit(text="area_mm2 <= 1000", value=1000.0), Limit(text="area_mm2 >= 1", value=1.0))
-    members = tuple(trial(k, 1 + 0.002 * k, 60 - 0.02 * k) for k in range(12))
-    return replace(
-        found,
-        axes=(TIME, replace(AREA, limits=limits), NUMBER),
-        trials=(*members, replace(trial(12, 1.2, 65.0), said=(LONG_REMARK,))),
-        members=tuple(range(12)),
-    )
-
-
-def close_sweep() -> Curves:
-    """Curves that fall to an eighth, 4 % above the bound."""
-    sizes = range(1, 9)
-    return curves(
-        *(schedule("residency", 1.0 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
-        *(schedule("lru", 1.04 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
-    )
+    return front_page(front(AWKWARD[0]), [(0, "net", "spmopt report x.json")])
 
 
 def sweep() -> Curves:

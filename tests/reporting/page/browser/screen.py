@@ -18,8 +18,6 @@ MAP, LANES = "Scratchpad over time", "Lanes over time"
 GUTTER = {"left": 84, "right": 12}
 """Pixels beside the plots, on wide pages."""
 MAP_HEAD, MAP_FOOT = 20, 4
-_LINK_MS = 480
-"""Until the address has the view."""
 _WATCH = """
 window.drawnAt = {};
 new MutationObserver(() => {
@@ -36,7 +34,7 @@ class Screen:
         self.driver = driver
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
 
-    def open(self, path: Path, *, state: str = "", width: int = 1280, height: int = 900) -> None:
+    def open(self, path: Path, *, width: int = 1280, height: int = 900) -> None:
         """Open a file in a window of this size, and wait until all is drawn."""
         self.driver.get("about:blank")
         self.problems()
@@ -48,7 +46,7 @@ class Screen:
             mobile=width < 600,
         )
         self.cdp("Emulation.setEmulatedMedia", features=[])
-        self.driver.get(f"{path.as_uri()}{state}")
+        self.driver.get(path.as_uri())
         self.until("return document.documentElement.dataset.drawn === 'all'")
 
     def cdp(self, command: str, **options: object) -> Any:
@@ -154,10 +152,12 @@ class Screen:
         self.cdp("Input.dispatchMouseEvent", type=kind, x=x, y=y, **options)
 
     def view(self) -> tuple[float, float]:
-        """The cycles in view, by the address of the page; the whole of them is (0, inf)."""
-        self.settle(_LINK_MS)
-        state = self.run("return Object.fromEntries(new URLSearchParams(location.hash.slice(1)))")
-        return float(state.get("from", 0)), float(state.get("to", "inf"))
+        """The cycles in view."""
+        self.frames()
+        low, high = self.run(
+            "const { axis } = document.querySelector('.stage').stage; return [axis.from, axis.to]"
+        )
+        return low, high
 
     def _log(self, kind: str) -> list[dict[str, Any]]:
         """Entries since the last time."""

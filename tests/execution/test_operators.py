@@ -68,16 +68,9 @@ def stated(operator: str, x: tuple[int, ...], y: tuple[int, ...], /, **of: Attri
     return lambda b: b.add_stated(operator, [b.weight("x", x)], [(y, "fp32")], name="it", **of)[0]
 
 
-def grid(b: GraphBuilder) -> int:
-    inputs = [b.weight("x", (2, 3, 6, 7)), b.input("g", (2, 4, 5, 2))]
-    return b.add_stated("GridSample", inputs, [((2, 3, 4, 5), "fp32")], name="it")[0]
-
-
 def long_step(b: GraphBuilder) -> int:
     x, h = (b.weight(name, (3, 16)) for name in "xh")
-    c, h = b.add_many(
-        "LSTMUpdate", [x, h, b.weight("c", (3, 4)), b.weight("p", (1, 12))], name="it"
-    )
+    c, h = b.add_many("LSTMUpdate", [x, h, b.weight("c", (3, 4))], name="it")
     return b.add("Add", [c, h])
 
 
@@ -119,13 +112,6 @@ def powers(b: GraphBuilder) -> int:
     return b.add("Pow", [x, b.weight("e", (4,))], name="it")
 
 
-def places(b: GraphBuilder) -> int:
-    x = b.weight("x", (2, 3, 7, 8))
-    shape = {"kernel_shape": (3, 2), "strides": (2, 2), "pads": (1, 0, 1, 0)}
-    return b.add_many("MaxPoolIndices", [x], name="it", **shape)[0]
-
-
-POOL: Mapping[str, Attribute] = {"kernel_shape": (3, 2), "strides": (2, 1), "pads": (1, 0, 1, 1)}
 HOW = "coordinate_transformation_mode"
 GRADIENTS: Mapping[str, Build] = {
     "Celu": of_x("Celu", alpha=0.7),
@@ -143,44 +129,20 @@ GRADIENTS: Mapping[str, Build] = {
         for name in ("ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL1")
         for axes, keep in (((1,), 0), ((0, 1), 1))
     },
-    "ReduceProd": of_x("ReduceProd", axes=(1,), keepdims=0),
     "ReduceMean": of_x("ReduceMean", axes=(1,), keepdims=1),
     "ReduceL2": of_x("ReduceL2", axes=(-1,), keepdims=0),
     "ReduceLogSumExp": of_x("ReduceLogSumExp", axes=(0,), keepdims=1),
     "ReduceLogSum": lambda b: b.add(
         "ReduceLogSum", [b.add("Exp", [b.weight("x", (3, 4, 5))])], name="it", axes=(1,)
     ),
-    "LpNormalization": of_x("LpNormalization", axis=1),
-    "LpNormalization, 1": of_x("LpNormalization", axis=-1, p=1),
-    "CumSum": of_x("CumSum", axis=1),
-    "CumSum back": of_x("CumSum", axis=0, reverse=1, exclusive=1),
-    "LpPool": of_x("LpPool", (2, 3, 6, 5), p=2, **POOL),
-    "GlobalLpPool": lambda b: b.add("Flatten", [of_x("GlobalLpPool", (2, 3, 6, 5), p=3)(b)]),
-    "MaxPoolIndices": places,
     "DepthToSpace": of_x("DepthToSpace", (2, 8, 3, 3), blocksize=2, mode="CRD"),
     "SpaceToDepth": of_x("SpaceToDepth", (2, 2, 4, 6), blocksize=2),
     "Trilu": of_x("Trilu", (2, 4, 5), upper=0, k=1),
     "TopK": lambda b: b.add_many("TopK", [b.weight("x", (3, 7))], name="it", k=3, axis=1)[0],
     "CenterCropPad": stated("CenterCropPad", (3, 6, 5), (3, 4, 8), shape=(3, 4, 8)),
-    "Col2Im": stated(
-        "Col2Im",
-        (2, 12, 9),
-        (2, 3, 4, 5),
-        image_shape=(4, 5),
-        block_shape=(2, 2),
-        strides=(1, 2),
-        pads=(0, 1, 0, 0),
-        dilations=(1, 1),
-    ),
-    "Diagonal": stated("Diagonal", (3, 4, 3), (3, 4)),
     "GatherElements": indexed("GatherElements", (4, 5), (4, 3), axis=1),
     "GatherND": indexed("GatherND", (4, 5, 2), (3, 2)),
-    "ScatterElements": indexed("ScatterElements", (4, 5), (4, 2), (4, 2), axis=1, reduction="add"),
-    "Scatter": indexed("Scatter", (6, 5), (2, 3), (2, 3), axis=0),
-    "ScatterND": indexed("ScatterND", (4, 5), (3, 1), (3, 5)),
-    "ScatterND, sums": indexed("ScatterND", (4, 5), (3, 1), (3, 5), reduction="add"),
     "ReverseSequence": indexed("ReverseSequence", (5, 3, 2), (3,)),
-    "GridSample": grid,
     "Resize": of_x("Resize", (2, 3, 4, 5), shape=(2, 3, 7, 3), mode="linear"),
     "Resize, cubic": of_x("Resize", (1, 2, 5, 6), shape=(1, 2, 8, 9), mode="cubic"),
     "Resize, corners": of_x(
@@ -196,10 +158,6 @@ GRADIENTS: Mapping[str, Build] = {
 }
 
 
-STEPS = {"GridSample": 1e-2}
-"""Where the operator rounds to 32 bits."""
-
-
 def listed(build: Build, dtype: str) -> TileableGraph:
     """The training step of an operator."""
     builder = GraphBuilder("one")
@@ -213,4 +171,4 @@ def listed(build: Build, dtype: str) -> TileableGraph:
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_of_operators_are_slopes(name: str) -> None:
     found = listed(GRADIENTS[name], "fp64")
-    assert check_slopes(found, STEPS.get(name, 1e-5)) >= 1
+    assert check_slopes(found, 1e-5) >= 1

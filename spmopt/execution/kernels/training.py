@@ -14,7 +14,7 @@ from spmopt.graph.operators.spec import Shape
 RATE = 0.5
 """Learning rate: of one step any shows what it should."""
 _DECAY, _DECAY_OF_SQUARES, _EPSILON = 0.5, 0.75, 2.0**-10
-STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2, "Adagrad": 1}
+STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2}
 """How many states optimizers have."""
 UPDATES = tuple(STATES)
 """Operators that read, of what they update in place, the old contents as operands."""
@@ -147,14 +147,11 @@ def _update(call: Call) -> Sequence[Array]:
     elif call.operator == "Momentum":
         states = [_DECAY * states[0] + gradient]
         new = of - RATE * states[0]
-    elif call.operator == "Adam":
+    else:
         first = _DECAY * states[0] + (1 - _DECAY) * gradient
         second = _DECAY_OF_SQUARES * states[1] + (1 - _DECAY_OF_SQUARES) * gradient * gradient
         states = [first, second]
         new = of - RATE * first / (np.sqrt(second) + _EPSILON)
-    else:
-        states = [states[0] + gradient * gradient]
-        new = of - RATE * gradient / (np.sqrt(states[0]) + _EPSILON)
     return [new, *([new] if masters else []), *states]
 
 

@@ -21,7 +21,6 @@ from spmopt.frontends.onnx_import.facts import Array, Fact, array_fact, node_att
 from spmopt.frontends.onnx_import.infer import infer, open_shape
 from spmopt.frontends.onnx_import.modelfile import NODES
 from spmopt.frontends.onnx_import.network import Declared, ModelParts
-from spmopt.frontends.onnx_import.rewriting import rewritten
 from spmopt.frontends.onnx_import.topology import (
     describe,
     first_result,
@@ -149,10 +148,7 @@ class Deduction:
             if self.sequences and own.op_type == "Identity" and self.sequences.keys() & own.input:
                 self.sequences[own.output[0]] = self.sequences[own.input[0]]
                 continue
-            parts = rewritten(own, self.facts, self.declared)
-            self.replaced |= parts is not None
-            for part in (own,) if parts is None else parts:
-                self._take(part)
+            self._take(own)
 
     def fact(self, name: str, node: onnx.NodeProto) -> Fact:
         """Return what is known of a name that ``node`` reads."""

@@ -10,7 +10,6 @@ import onnx
 from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.onnx_import.backward import gradient_steps, like_input, shape_input
 from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_name, rule_of
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.facts import Fact, Shape
@@ -284,30 +283,12 @@ def _by_rule(
 
     Where ONNX refuses the node, ours may do so as well.
     """
-    if gradient_steps(node):
-        stated = _by_contents(node, inputs)
-        if stated is not None:
-            return [stated]
-        likes = (like_input(node, place) for place in range(len(node.output)))
-        operands = [inputs[k] if k is not None and k < len(inputs) else None for k in likes]
-        return [None if fact is None else (fact.element_type, fact.shape) for fact in operands]
     try:
         return results_by_rule(node, inputs, opsets)
     except InputError:
         if refusal is None:
             raise
         return None
-
-
-def _by_contents(node: onnx.NodeProto, inputs: Sequence[Fact | None]) -> Typed | None:
-    """Return the result of a gradient that is told its shape, where that is known."""
-    places = shape_input(node)
-    if places is None or max(places) >= len(inputs):
-        return None
-    like, shape = (inputs[place] for place in places)
-    if like is None or shape is None or shape.data is None:
-        return None
-    return like.element_type, tuple(int(size) for size in shape.data.reshape(-1))
 
 
 def _keeps_shape(node: onnx.NodeProto, refusal: InputError | None) -> bool:

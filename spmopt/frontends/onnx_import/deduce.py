@@ -224,12 +224,11 @@ def _results(
     doubts: Doubts,
 ) -> Facts:
     """Return the facts of a node's results."""
-    attributes = node_attributes(node)
     present = [fact for fact in inputs if fact is not None]
     if node.op_type == "Constant" and node.output:
-        return {node.output[0]: constant_node(node, attributes)}
+        return {node.output[0]: constant_node(node, node_attributes(node))}
     if node.op_type in ("Shape", "Size") and len(present) == len(node.output) == 1:
-        return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}
+        return {node.output[0]: array_fact(shape_value(node, present[0], node_attributes(node)))}
     live = any(fact.live for fact in present)
     found = infer(node, inputs, opsets, declared, doubts)
     facts = {

@@ -1,4 +1,4 @@
-"""Rules of operators on sequences: recurrent gates and cells, linear attention, rotary embedding.
+"""Rules of operators on sequences: recurrent gates and cells, rotary embedding.
 
 :mod:`.rules` says how rules are called.
 """

@@ -9,11 +9,15 @@ weight, ``f`` data of an input, ``s`` a state; ``i`` indices, ``b`` truth values
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
+from spmopt.core.elements import ElementKind
 from spmopt.core.errors import InputError
-from spmopt.core.graph import Attribute
+from spmopt.core.graph import Attribute, Graph
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.operators.spec import Shape
+from spmopt.graph.training import training_graph
 
 Build = Callable[[GraphBuilder], Sequence[int]]
 _TYPES = {"i": "int64", "b": "bool", "c": "int8", "u": "uint8", "n": "int32", "f": "fp32"}
@@ -70,6 +74,11 @@ def assumed(b: GraphBuilder) -> Sequence[int]:
     return b.assume_pointwise([operand(b, "x4,2"), operand(b, "x4,2")], [(4, 2), (4, 2)])
 
 
+def flat(build: Build) -> Build:
+    """Return a graph with a flat result: a loss needs several numbers along its last axis."""
+    return lambda b: [b.add("Flatten", [build(b)[0]])]
+
+
 def by_default(operator: str) -> Build:
     """Return the graph of one, two or three equal operands, of the first type that it takes."""
     for kind in "xcb":
@@ -88,7 +97,7 @@ _SLID: Mapping[str, Attribute] = {"strides": (2, 1), "pads": (1, 0, 1, 1), "dila
 _MAP, _GROUPS = "x4,4,8,6", {"num_groups": 2}
 _WHOLE, _SUMS, _OF_ROWS = ("x4,6,2,2", "w6", "s6", "s6"), ("s6", "s6"), {"axis": -1}
 _REDUCTIONS: Mapping[str, Build] = {
-    f"{name} {axes}": of(name, f"{kind}4,2,6", axes=axes, keepdims=len(axes) % 2)
+    f"{name} {axes}": of(name, f"{kind}4,2,6", axes=axes, keepdims=int(axes == (0,)))
     for name, kind in {
         **dict.fromkeys(
             ("ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL1", "ReduceSum"), "x"
@@ -124,7 +133,10 @@ CASES: Mapping[str, Build] = {
     **{name: of(name, "f4,6", "f4,1") for name in ("Greater", "GreaterOrEqual")},
     **{name: of(name, "f4,6", "f6") for name in ("Less", "LessOrEqual", "Mod")},
     **{name: of(name, "u4,6", "u6") for name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")},
-    **{name: of(name, "x4,6", "x4,6") for name in ("Add", "Div")},
+    "Add": of("Add", "x4,6", "x4,6"),
+    "Div": of("Div", "x4,6", "p4,6"),
+    **{name: of(name, "p4,6") for name in ("Acos", "Asin", "Atanh", "Log", "Reciprocal", "Sqrt")},
+    "Acosh": lambda b: b.add_many("Acosh", [b.add("Exp", [operand(b, "p4,6")])], name="it"),
     **{name: of(name, "x4,6", "w6", "x4,6") for name in ("Max", "Min", "Sum")},
     "BitShift": of("BitShift", "u4,6", "u6", direction="LEFT"),
     "BitwiseNot": of("BitwiseNot", "u4,6"),
@@ -160,9 +172,9 @@ CASES: Mapping[str, Build] = {
     "GatherND": of("GatherND", "x4,6,2", "i4,2"),
     "Gemm": of("Gemm", "x4,6", "w6,8", "w8"),
     "Gemm turned": of("Gemm", "x6,4", "w8,6", "w4,1", transA=1, transB=1),
-    "GlobalAveragePool": of("GlobalAveragePool", _MAP),
+    "GlobalAveragePool": flat(of("GlobalAveragePool", _MAP)),
     "GlobalLpPool": of("GlobalLpPool", _MAP, p=3),
-    "GlobalMaxPool": of("GlobalMaxPool", _MAP),
+    "GlobalMaxPool": flat(of("GlobalMaxPool", _MAP)),
     "GridSample": stated("GridSample", "x2,1,3,3", "x2,1,2,2", to=["f2,1,1,2"]),
     "GroupNormalization": of("GroupNormalization", _MAP, "w4", "w4", **_GROUPS),
     "GroupNormalization of groups": of("GroupNormalization", _MAP, "w2", "w2", **_GROUPS),
@@ -265,3 +277,38 @@ CASES: Mapping[str, Build] = {
     "Adam": update("Adam", "m", "v"),
 }
 """Graphs by the operator that they are of, and more of the same behind a blank."""
+
+WITHOUT = {
+    "BitCast": "is the same bytes under another type: its operand is computed, and it is not",
+    "com.microsoft.MatMulNBits": "no kernel unpacks its weights; run refuses it in a line",
+    **dict.fromkeys(
+        ("Compress", "NonMaxSuppression", "NonZero", "Unique"), "shapes follow from data"
+    ),
+}
+"""Operators that no case has, and why."""
+
+
+def known() -> list[str]:
+    """Names of all operators that are not refused."""
+    return [name for name in sorted(SPECS.own) if not SPECS.own[name].refused]
+
+
+def names() -> list[str]:
+    """Cases by name: those of the table, and of each forward operator that has none there."""
+    own = {node.operator for name in CASES for graph in graphs(name) for node in graph.nodes}
+    lacking = [name for name in known() if name not in {*own, *WITHOUT}]
+    return [*CASES, *(name for name in lacking if lookup(name).shapes is not None)]
+
+
+@cache
+def graphs(name: str) -> tuple[Graph, ...]:
+    """The graph of a case, and its training step where anything is trained."""
+    builder = GraphBuilder("one")
+    build = CASES[name] if name in CASES else by_default(name)
+    made = build(builder)
+    numbers = [v for v in made if builder.values[v].type.kind is ElementKind.FLOAT]
+    graph = builder.finish(numbers or made)
+    try:
+        return graph, training_graph(graph)
+    except InputError:  # nothing to train, or no way back
+        return (graph,)

@@ -139,8 +139,8 @@ class Deduction:
                 self.replaced = True
                 if expand is None:
                     raise InputError(
-                        f"{describe(node)}: holds a subgraph, and is no If, Loop, Scan or "
-                        "SequenceMap; export without it"
+                        f"{describe(node)}: holds a subgraph, and is no If, Loop or Scan; "
+                        "export without it"
                     )
                 expand(self, node, names, prefix)
                 continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -180,8 +179,6 @@ def _choice(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int, int] | 
             return 1, min(shapes[0][: shapes[1][-1]], default=1)
         case "ReverseSequence":
             return 1, shapes[0][integer(node.attributes, "time_axis", 0)]
-        case "MaxUnpool":
-            return 1, prod(shapes[0])
     return None
 
 

@@ -185,7 +185,7 @@ def _choice(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int, int] | 
 _CHOOSE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("Gather", "GatherElements"), (1, 0)),
     **dict.fromkeys(("ScatterElements", "Scatter"), (1, 0)),
-    **dict.fromkeys(("CrossEntropy", "NegativeLogLikelihood", "LossGradient"), (1, -1)),
+    **dict.fromkeys(("CrossEntropy", "LossGradient"), (1, -1)),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), (1, 1)),
 }
 """Operators with the place of their indices, and the axis that these choose along by default."""

@@ -204,7 +204,6 @@ CASES: Mapping[str, Build] = {
     "MelWeightMatrix": stated("MelWeightMatrix", to=["f8,4"]),
     "Mul": of("Mul", "x4,2,6", "w2,1"),
     "Multinomial": stated("Multinomial", "f4,6", to=["n4,8"], sample_size=8),
-    "NegativeLogLikelihood": of("NegativeLogLikelihood", "p4,6", "i4"),
     "NegativeLogLikelihoodLoss": of("NegativeLogLikelihoodLoss", "x4,6,2", "i4,2"),
     "NegativeLogLikelihoodLoss of sums": of(
         "NegativeLogLikelihoodLoss", "x4,6", "i4", "s6", reduction="sum"

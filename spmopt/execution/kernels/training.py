@@ -52,23 +52,6 @@ def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
     return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
 
 
-def _likelihood(call: Call) -> Sequence[Array]:
-    """Add up over rows the logarithm of the probability of each label."""
-    x, labels, _ = _rows(call)
-    chosen = np.sum(x * _one_hot(labels, x), axis=-1)
-    logs = np.log(chosen)
-    if call.whole_numbers:  # as results are that are no numbers of numbers: of each row
-        logs = np.where(np.isfinite(chosen) & ~np.isfinite(logs), 0, logs)
-    return [-np.sum(call.rounded(logs))]
-
-
-def _likelihood_gradient(call: Call) -> Sequence[Array]:
-    x, labels, dy = _rows(call)
-    chosen = _one_hot(labels, x)
-    found = -dy * chosen / np.where(chosen > 0, x, 1)
-    return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
-
-
 def _loss_gradient(call: Call) -> Sequence[Array]:
     """Return dY of the cross-entropy of Y and labels, added up over rows."""
     y, labels = call.inputs
@@ -158,8 +141,6 @@ def _update(call: Call) -> Sequence[Array]:
 KERNELS: Mapping[str, NodeKernel] = {
     "CrossEntropy": _cross_entropy,
     "CrossEntropyGradient": _cross_entropy_gradient,
-    "NegativeLogLikelihood": _likelihood,
-    "NegativeLogLikelihoodGradient": _likelihood_gradient,
     "LossGradient": _loss_gradient,
     **dict.fromkeys(("RandomNormal", "RandomNormalLike"), _random),
     **dict.fromkeys(("RandomUniform", "RandomUniformLike"), _random),

@@ -41,7 +41,6 @@ EXACT = (_STATISTICS,)
 """Operators whose results are shares of means: not wrapped, for they are not whole."""
 _BY_PLACE = (
     *("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining", "DeformConv"),
-    *("MaxPoolIndices", "MaxPoolIndicesGradient", "MaxPoolIndexGradient", "MaxUnpool"),
     *("EyeLike", "Trilu", "TriluGradient", "RandomNormalLike", "RandomUniformLike"),
     *("Bernoulli", "Multinomial"),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -180,15 +179,13 @@ def _choice(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int, int] | 
             return 1, min(shapes[0][: shapes[1][-1]], default=1)
         case "ReverseSequence":
             return 1, shapes[0][integer(node.attributes, "time_axis", 0)]
-        case "MaxUnpool":
-            return 1, prod(shapes[0])
     return None
 
 
 _CHOOSE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("Gather", "GatherElements"), (1, 0)),
     **dict.fromkeys(("ScatterElements", "Scatter"), (1, 0)),
-    **dict.fromkeys(("CrossEntropy", "NegativeLogLikelihood", "LossGradient"), (1, -1)),
+    **dict.fromkeys(("CrossEntropy", "LossGradient"), (1, -1)),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), (1, 1)),
 }
 """Operators with the place of their indices, and the axis that these choose along by default."""

@@ -53,10 +53,6 @@ class GraphBuilder:
         if self.values[value].element_type != element_type:
             self.values[value] = replace(self.values[value], element_type=element_type)
 
-    def set_kind(self, value: int, kind: TensorKind) -> None:
-        """Return the kind of tensor of a value, where it is no activation."""
-        self.values[value] = replace(self.values[value], kind=kind)
-
     def add(
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
     ) -> int:

@@ -124,8 +124,8 @@ class _TrainingStep(GraphBuilder):
         if reached and needed:
             if spec.gradients is None:
                 raise InputError(
-                    f"node {node.name}: operator {node.operator} has no gradient rule; "
-                    "use the graph for inference, or add a rule to spmopt/graph/operators"
+                    f"node {node.name}: operator {node.operator} has no gradient rule; use the "
+                    "graph for inference, or give it one (--operators rules.toml)"
                 )
             shapes = self._shapes(node.inputs), self._shapes(node.outputs)
             for output in node.outputs:

@@ -13,7 +13,7 @@ from spmopt.execution.graph_kernel import GraphKernel
 from spmopt.execution.memory import Bytes
 from spmopt.execution.values import array_of
 
-_LOSSES = ("LossGradient", "CrossEntropy")
+_LOSSES = ("LossGradient",)
 
 
 def ran(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> Trace:

@@ -7,14 +7,12 @@ declared and that the kernel contradicts shows, and so does a row of a window th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from random import Random
 
 import numpy as np
 import pytest
 
 import spmopt
-from spmopt.core.elements import ElementKind
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -22,53 +20,16 @@ from spmopt.core.graph import Graph
 from spmopt.execution.computations import by_graph
 from spmopt.execution.graph_kernel import GraphKernel
 from spmopt.graph.axes import LinkedAxes
-from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.lower import Mapper
-from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.rows import RowAxes
 from spmopt.graph.tileable import tileable
-from spmopt.graph.training import training_graph
-from tests.execution.operator_cases import CASES, by_default
+from tests.execution.operator_cases import WITHOUT, graphs, known, names
 from tests.execution.slopes import ran
 
 MACHINE = spmopt.machine(spm="256KiB")
 Axis = tuple[int, int]
-WITHOUT = {
-    "BitCast": "is the same bytes under another type: its operand is computed, and it is not",
-    "com.microsoft.MatMulNBits": "no kernel unpacks its weights; run refuses it in a line",
-    **dict.fromkeys(
-        ("Compress", "NonMaxSuppression", "NonZero", "Unique"), "shapes follow from data"
-    ),
-}
-"""Operators that no case has, and why."""
-
-
-def known() -> list[str]:
-    """Names of all operators that are not refused."""
-    return [name for name in sorted(SPECS.own) if not SPECS.own[name].refused]
-
-
-def names() -> list[str]:
-    """Cases by name: those of the table, and of each forward operator that has none there."""
-    own = {node.operator for name in CASES for graph in graphs(name) for node in graph.nodes}
-    lacking = [name for name in known() if name not in {*own, *WITHOUT}]
-    return [*CASES, *(name for name in lacking if lookup(name).shapes is not None)]
-
-
-@cache
-def graphs(name: str) -> tuple[Graph, ...]:
-    """The graph of a case, and its training step where anything is trained."""
-    builder = GraphBuilder("one")
-    build = CASES[name] if name in CASES else by_default(name)
-    made = build(builder)
-    numbers = [v for v in made if builder.values[v].type.kind is ElementKind.FLOAT]
-    graph = builder.finish(numbers or made)
-    try:
-        return graph, training_graph(graph)
-    except InputError:  # nothing to train, or no way back
-        return (graph,)
 
 
 @pytest.mark.parametrize("name", names())

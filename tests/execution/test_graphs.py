@@ -74,13 +74,11 @@ def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
         assert len(problem.operations) > len(found.operations)
 
 
-@pytest.mark.parametrize("loss", ["CrossEntropy", "NegativeLogLikelihood"])
-def test_losses_of_whole_numbers_are_sums_of_whole_numbers(loss: str) -> None:
+def test_losses_of_whole_numbers_are_sums_of_whole_numbers() -> None:
     b = GraphBuilder("scored")
     x = b.add("Gemm", [b.input("x", (6, 4)), b.weight("w", (4, 5))])
-    x = x if loss == "CrossEntropy" else b.add("Softmax", [x])
     labels = b.input("labels", (6,), element_type="int64")
-    found = tileable(b.finish([b.add(loss, [x, labels])]), MACHINE)
+    found = tileable(b.finish([b.add("CrossEntropy", [x, labels])]), MACHINE)
     fusion_plan = found.uniform(6)
     for seed in range(8):
         wanted = by_graph(found, fusion_plan, found.problem(fusion_plan)[0], "integer", seed)

@@ -1,4 +1,4 @@
-"""Kernels beside ONNX's reference, and gradients beside differences of the function itself."""
+"""Kernels of windows and of resized images beside ONNX's reference, and kernels of users."""
 
 from typing import Any
 
@@ -77,61 +77,11 @@ def test_loops_convolve_as_onnx_does(operator: str, attributes: Attributes, grou
     assert np.allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("attributes", WINDOWS[:3])
-@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
-def test_poolings_are_those_of_onnx(operator: str, attributes: Attributes) -> None:
-    attributes = {**attributes, "kernel_shape": (3, 3)}
-    x = np.random.default_rng(1).standard_normal((2, 3, 9, 9))
-    found = computed(operator, [x], attributes)
-    reference = onnx_kernel(node(operator, attributes))
-    assert reference is not None
-    call = Call(operator=operator, attributes=attributes, inputs=[x], shapes=(found.shape,))
-    assert np.allclose(found, reference(call)[0])
-
-
 def test_windows_beyond_the_end_count_what_is_there() -> None:
     attributes: Attributes = {"kernel_shape": (2, 2), "strides": (2, 2), "ceil_mode": 1}
     x = np.arange(9.0).reshape(1, 1, 3, 3)
     assert computed("MaxPool", [x], attributes).tolist() == [[[[4, 5], [7, 8]]]]
     assert computed("AveragePool", [x], attributes).tolist() == [[[[2, 3.5], [6.5, 8]]]]
-
-
-@pytest.mark.parametrize(
-    "operator",
-    [
-        *("Relu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Gelu", "Swish", "Mish", "Erf"),
-        *("Sqrt", "Exp", "Abs", "Log", "Reciprocal", "Sin", "Cos", "Elu", "Selu", "Softplus"),
-        *("Softsign", "LeakyRelu", "Softmax", "LogSoftmax", "Clip"),
-    ],
-)
-def test_slopes_are_differences(operator: str) -> None:
-    x = np.random.default_rng(2).uniform(0.1, 3.5, (4, 5))
-    x = x if operator in ("Sqrt", "Log", "Reciprocal") else x - 1.7
-    attributes: Attributes = {"min": -1.0, "max": 1.0} if operator == "Clip" else {}
-    dy = np.random.default_rng(3).standard_normal(x.shape)
-    rule = lookup(operator).gradients
-    assert rule is not None
-    shape = (x.shape,)
-    (gradient,) = rule(shape, shape, attributes, frozenset({0}))
-    reads = [
-        x if place == "x" else computed(operator, [x], attributes) for place, _ in gradient.reads
-    ]
-    kernel = kernel_of(node(gradient.operator, attributes))
-    assert kernel is not None
-    call = Call(
-        operator=gradient.operator, attributes=attributes, inputs=[dy, *reads], shapes=(x.shape,)
-    )
-    (found,) = kernel(call)
-    step = 1e-4 if operator == "Gelu" else 1e-5
-    expected = np.empty_like(x)
-    for place in np.ndindex(x.shape):
-        ends = []
-        for sign in (1, -1):
-            moved = x.copy()
-            moved[place] += sign * step
-            ends.append(float((computed(operator, [moved], attributes) * dy).sum()))
-        expected[place] = (ends[0] - ends[1]) / (2 * step)
-    assert np.allclose(found, expected, atol=2e-5)
 
 
 def test_a_kernel_of_ones_own() -> None:

@@ -183,7 +183,6 @@ def test_gradients_of_attention(tmp_path: Path) -> None:
         # No product of matrices: transposed, summed, multiplied.
         ("ij->ji", [(3, 4)], 0),
         ("ij->", [(3, 4)], 0),
-        ("ii->i", [(4, 4)], 0),
         ("i,j->ji", [(3,), (4,)], 0),
         ("ab,b->ba", [(3, 4), (4,)], 0),
     ],
@@ -197,6 +196,11 @@ def test_einsum(tmp_path: Path, equation: str, shapes: list[tuple[int, ...]], wo
     assert macs(graph) == work
     if moving(graph):
         lower(fold(graph), MACHINE)
+
+
+def test_a_label_twice_in_an_operand_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="names a label twice in an operand"):
+        graph_of(tmp_path, "Einsum", {"x": (4, 4)}, equation="ii->i")
 
 
 @pytest.mark.parametrize("equation", ["ij,jk", "xbi,bij->xbj", "bi,bi->b", "i,j->ij"])
@@ -228,22 +232,6 @@ def test_gradients_of_einsum_do_its_work_for_each_operand(tmp_path: Path, equati
             {},
             16 * 8 * 36,
         ),
-        (
-            "CausalConvWithState",
-            27,
-            {"x": [2, 8, 10], "w": [8, 1, 4]},
-            {"activation": "silu"},
-            2 * 8 * 10 * 4,
-        ),
-        # Keys and queries of 12 tokens of 2 heads, with a state of 4 by 4.
-        (
-            "LinearAttention",
-            27,
-            {"q": [1, 12, 8], "k": [1, 12, 8], "v": [1, 12, 8]},
-            {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"},
-            12 * 4 * 16,
-        ),
-        ("AffineGrid", 20, {"theta": [2, 2, 3]}, {}, 2 * 5 * 6 * 3 * 2),
     ],
 )
 def test_products(
@@ -255,25 +243,14 @@ def test_products(
     attributes: dict[str, Any],
     work: int,
 ) -> None:
-    outputs = ["y", "state"] if "Linear" in operator or "Causal" in operator else ["y"]
-    constants: dict[str, Array] = {}
-    if operator == "AffineGrid":
-        constants["size"] = ints(2, 3, 5, 6)
-    try:
-        graph = graph_of(
-            tmp_path,
-            operator,
-            shapes,
-            constants,
-            outputs=outputs,
-            opset=opset,
-            element_type=TensorProto.UINT8 if "Integer" in operator else TensorProto.FLOAT,
-            **attributes,
-        )
-    except InputError as error:
-        if "has no rule" not in str(error) and opset < 26:
-            raise
-        pytest.skip("this version of onnx does not know the operator")
+    graph = graph_of(
+        tmp_path,
+        operator,
+        shapes,
+        opset=opset,
+        element_type=TensorProto.UINT8 if "Integer" in operator else TensorProto.FLOAT,
+        **attributes,
+    )
     assert macs(graph) == work
 
 
@@ -307,9 +284,6 @@ MICROSOFT_CASES: list[tuple[str, Shapes, dict[str, Array], dict[str, Any], list[
     ("FastGelu", {"x": [2, 8]}, {"b": floats(8)}, {}, [(2, 8)], 0),
     ("QuickGelu", {"x": [2, 8]}, {}, {}, [(2, 8)], 0),
     ("BiasGelu", {"x": [2, 8]}, {"b": floats(8)}, {}, [(2, 8)], 0),
-    ("BiasSplitGelu", {"x": [2, 3, 8]}, {"b": floats(8)}, {}, [(2, 3, 4)], 0),
-    ("BiasAdd", {"x": [2, 3, 8]}, {"b": floats(8), "s": floats(2, 3, 8)}, {}, [(2, 3, 8)], 0),
-    ("BiasSoftmax", {"x": [2, 3, 8]}, {"b": floats(1, 3, 8)}, {}, [(2, 3, 8)], 0),
     (
         "FusedMatMul",
         {"x": [2, 3, 8]},

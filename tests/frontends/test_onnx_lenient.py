@@ -14,7 +14,7 @@ from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph import operators
 
 from .figures import moving, output_shapes
-from .models import Array, Dimensions, floats, ints, model, saved
+from .models import Array, Dimensions, floats, model, saved
 
 make_node = helper.make_node
 
@@ -43,33 +43,6 @@ def _macs(graph: Graph) -> int:
             inputs, outputs = graph.shapes(node.inputs), graph.shapes(node.outputs)
             total += gemm(inputs, outputs, node.attributes).macs
     return total
-
-
-@pytest.mark.parametrize(
-    ("shapes", "attributes", "result", "macs"),
-    [
-        (((1, 64, 128), (128, 32), (32,)), {}, (1, 64, 32), 64 * 128 * 32),
-        (((2, 3, 4), (5, 4), (5,)), {"transB": 1}, (2, 3, 5), 2 * 3 * 4 * 5),
-        (((1, 6, 3), (1, 6, 2), None), {"transA": 1}, (1, 3, 2), 6 * 3 * 2),
-        (((2, 6, 3), (2, 6, 4), (4,)), {"transA": 1}, (2, 3, 4), 2 * 6 * 3 * 4),
-        (((2, 3), (3, 4), (1, 2, 4)), {}, (2, 4), 2 * 3 * 4),
-    ],
-)
-def test_products_of_odd_ranks(
-    tmp_path: Path,
-    shapes: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None],
-    attributes: dict[str, int],
-    result: tuple[int, ...],
-    macs: int,
-) -> None:
-    a, b, bias = shapes
-    names = ["a", "b"] if bias is None else ["a", "b", "c"]
-    constants: dict[str, Array] = {"b": floats(*b)} | ({} if bias is None else {"c": floats(*bias)})
-    nodes = [make_node("Gemm", names, ["y"])]
-    nodes[0].attribute.extend(helper.make_attribute(*each) for each in attributes.items())
-    graph, _ = _loaded(tmp_path, nodes, {"a": a}, constants)
-    assert output_shapes(graph) == [result]
-    assert _macs(graph) == macs
 
 
 def test_attributes_that_no_schema_knows(tmp_path: Path) -> None:
@@ -158,40 +131,6 @@ def test_weights_whose_file_is_missing(tmp_path: Path) -> None:
     )
     (tmp_path / "w").unlink()
     assert output_shapes(load_onnx(tmp_path / "model.onnx")) == [(2, 5)]
-
-
-def test_training_graph_in_a_file_is_taken_as_it_is(tmp_path: Path) -> None:
-    """Compare MACs of a step written down with those of forward, dX and dW by hand."""
-    ms = "com.microsoft"
-    nodes = [
-        make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
-        make_node("Relu", ["c"], ["r"]),
-        make_node("Flatten", ["r"], ["f"]),
-        make_node("Gemm", ["f", "v"], ["scores"]),
-        make_node("SoftmaxCrossEntropyLoss", ["scores", "labels"], ["log_prob"]),
-        make_node("SoftmaxCrossEntropyLossGrad", ["log_prob", "labels"], ["ds"], domain=ms),
-        make_node("Gemm", ["f", "ds"], ["dv"], transA=1),
-        make_node("Gemm", ["ds", "v"], ["df"], transB=1),
-        make_node("Reshape", ["df", "shape"], ["dr"]),
-        make_node("ReluGrad", ["dr", "r"], ["dc"], domain=ms),
-        make_node("ConvGrad", ["dc", "x", "w"], ["dx", "dw"], domain=ms, pads=[1, 1, 1, 1]),
-        make_node("SGD", ["w", "dw"], ["w2"]),
-        make_node("SGD", ["v", "dv"], ["v2"]),
-    ]
-    made = model(
-        nodes,
-        {"x": [2, 3, 4, 4]},
-        {"w": floats(8, 3, 3, 3), "v": floats(128, 5), "shape": ints(2, 8, 4, 4)},
-        outputs=("w2", "v2"),
-    )
-    made.graph.input.append(helper.make_tensor_value_info("labels", TensorProto.INT64, [2]))
-    made.graph.value_info.append(helper.make_tensor_value_info("log_prob", 1, [2, 5]))
-    graph = load_onnx(saved(tmp_path, made), warn=lambda _: None)
-    convolution, product = 2 * 8 * 16 * 27, 2 * 128 * 5
-    assert _macs(graph) == 3 * convolution + 3 * product
-    updates = [node for node in graph.nodes if node.operator == "SGD"]
-    assert all(node.outputs == node.inputs[:1] for node in updates)
-    assert all(graph.values[node.outputs[0]].keep for node in updates)
 
 
 def test_twenty_thousand_nodes_are_soon_there(tmp_path: Path) -> None:

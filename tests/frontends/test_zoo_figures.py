@@ -175,11 +175,6 @@ def test_a_token_behind_a_cache_is_the_last_of_all_tokens() -> None:
     assert both - first == last + 2 * 2 * (2 * 6 * 64)
 
 
-def test_exact_macs_of_resnet50() -> None:
-    # fvcore and ptflops: 4,089,184,256 (convolutions and classifier).
-    assert macs(zoo.network("resnet50", batch=1)) == 4_089_184_256
-
-
 def test_transformer_parameters() -> None:
     graph = zoo.network("transformer", batch=1)
     h, inner, vocabulary, layers = 1024, 4096, 37_000, 6
@@ -239,9 +234,6 @@ def test_gnmt_parameters_and_macs() -> None:
         ("resnet50", {}, 402),
         ("mobilenetv2", {}, 357),
         ("transformer", {}, 689),
-        ("transformer", {"layers": 96}, 10_769),
-        ("gnmt", {"plain": 1}, 18_619),
-        ("gnmt", {}, 22_357),
         ("llama", {}, 3_770),
         ("llama3", {}, 1_514),
         ("gpt2", {}, 532),

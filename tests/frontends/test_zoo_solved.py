@@ -29,19 +29,12 @@ LLAMA = {
     "groups": 2,
 }
 SMALL = {
-    "mobilenet": {"image": 64},
-    "faster-rcnn": {"image": 64, "regions": 4},
     "faster-rcnn-resnet50": {"image": 64, "regions": 2},
     "yolov2-tiny": {"image": 64},
-    "yolov5l": {"image": 64},
     "tinybert": {"layers": 1, "sequence": 8},
     "t5-small": {"layers": 1, "sequence": 8, "target": 4, "vocabulary": 100},
-    "t5-large": {"layers": 1, "sequence": 8, "target": 4, "vocabulary": 100},
-    "llama": LLAMA,
     "llama3": LLAMA,
     "gpt2": {"layers": 1, "sequence": 8, "hidden": 64, "heads": 4, "vocabulary": 100},
-    "convnext-tiny": {"image": 64},
-    "stable-diffusion": {"image": 64, "width": 32, "sequence": 8},
     "ncf": {},
     "dlrm": {},
 }
@@ -55,9 +48,8 @@ def test_lru_is_legal_and_not_below_the_bound(name: str, training: bool) -> None
 
 
 @pytest.mark.parametrize(("dtype", "training"), [("bf16", True), ("int8", False)])
-@pytest.mark.parametrize("name", ["llama3", "gpt2", "convnext-tiny", "stable-diffusion"])
-def test_networks_of_today_in_narrow_types(name: str, dtype: str, training: bool) -> None:
-    whole = zoo.network(name, batch=2, **SMALL[name])
+def test_networks_in_narrow_types(dtype: str, training: bool) -> None:
+    whole = zoo.network("gpt2", batch=2, **SMALL["gpt2"])
     graph = with_element_type(whole, dtype)
     graph = training_graph(graph) if training else graph
     width = element_type(dtype).bits // 8

@@ -112,7 +112,7 @@ def _resized(draw: st.DrawFn, b: GraphBuilder, x: int, name: str) -> int:
         [x],
         name=name,
         shape=(batch, channels, wanted, width),
-        mapping=draw(st.sampled_from(("nearest", "linear"))),
+        mode=draw(st.sampled_from(("nearest", "linear"))),
         coordinate_transformation_mode=draw(
             st.sampled_from(
                 ("asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners", "unknown")

@@ -165,9 +165,6 @@ def nodes(graph: Graph) -> list[tuple[str, tuple[Shapes, Shapes], Mapping[str, A
     [
         "resnet18",
         "mobilenetv2",
-        "googlenet",
-        "faster-rcnn",
-        "transformer",
         "t5-small",
         "dlrm",
         "ncf",

@@ -56,7 +56,7 @@ def test_product_by_its_equation(
         ({"class": "product"}, "a product needs its equation"),
         ({"class": "product", "equation": "mk->km"}, "must be as"),
         ({"class": "product", "equation": "mk,nj->mn"}, "is no product"),
-        ({"class": "product", "equation": "mkj,kn->mn"}, "sums up an axis of one operand"),
+        ({"class": "product", "equation": "mkj,kn->mn"}, "sums a label of one operand"),
         ({"class": "view", "equation": "mk,kn->mn"}, "equation is for class product"),
         ({"class": "product", "equation": "mk,kn->mn", "operands": [0]}, "positions of A and B"),
     ],

@@ -124,7 +124,7 @@ def resized(node: Node, x: Floats) -> Floats:
                 at = Fraction((2 * row + 1) * size, 2 * wanted) - Fraction(1, 2)
             case _:  # any order
                 at = Fraction(size - 1 - row % size)
-        if attributes["mapping"] == "nearest":
+        if attributes["mode"] == "nearest":
             taken = {_ROUND[attributes["nearest_mode"]](at): 1.0}
         else:
             low = math.floor(at)

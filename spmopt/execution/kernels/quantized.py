@@ -16,8 +16,7 @@ import numpy as np
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.execution.kernels.forward import sigmoid
 from spmopt.execution.kernels.products import of_operator
-from spmopt.execution.kernels.reductions import axes_reduced
-from spmopt.execution.kernels.windows import average_pool, channels_first
+from spmopt.execution.kernels.windows import average_pool
 from spmopt.graph.operators.attributes import integer, number
 
 _Given = Mapping[str, Array]
@@ -205,28 +204,13 @@ def _softmax(call: Call) -> Sequence[Array]:
     return [whole(found, call, given, 1)]
 
 
-def _mean(call: Call, x: Array) -> Array:
-    found: Array = np.mean(x, axis=axes_reduced(call, x.ndim))
-    return found.reshape(call.shapes[0])
-
-
 def _average(call: Call, x: Array) -> Array:
-    if integer(call.attributes, "channels_last", 0):
-        return np.moveaxis(average_pool(channels_first(call))[0], 1, -1)
     return average_pool(call)[0]
 
 
 def _global_average(call: Call, x: Array) -> Array:
-    last = integer(call.attributes, "channels_last", 0)
-    axes = tuple(range(1, x.ndim - 1)) if last else tuple(range(2, x.ndim))
-    found: Array = np.mean(x, axis=axes, keepdims=True)
+    found: Array = np.mean(x, axis=tuple(range(2, x.ndim)), keepdims=True)
     return found
-
-
-def _where(call: Call) -> Sequence[Array]:
-    (condition, a, b), given = _split(call, 3, ("as", "az", "bs", "bz", "ys", "yz"))
-    chosen = np.where(condition.astype(bool), real(a, "a", given), real(b, "b", given))
-    return [whole(chosen, call, given)]
 
 
 KERNELS: Mapping[str, NodeKernel] = {
@@ -240,11 +224,9 @@ KERNELS: Mapping[str, NodeKernel] = {
     "com.microsoft.MatMulIntegerToFloat": _product_to_float,
     "com.microsoft.QLinearAdd": _of_two(np.add),
     "com.microsoft.QLinearMul": _of_two(np.multiply),
-    "com.microsoft.QLinearWhere": _where,
     "com.microsoft.QLinearLeakyRelu": _of_one(_leaky),
     "com.microsoft.QLinearSigmoid": _of_one(lambda call, x: sigmoid(x)),
     "com.microsoft.QLinearSoftmax": _softmax,
-    "com.microsoft.QLinearReduceMean": _of_one(_mean),
     "com.microsoft.QLinearAveragePool": _of_one(_average),
     "com.microsoft.QLinearGlobalAveragePool": _of_one(_global_average),
 }

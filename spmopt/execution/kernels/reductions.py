@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel, residue
-from spmopt.graph.operators.attributes import integer, number, text
+from spmopt.graph.operators.attributes import integer, text
 
 
 def axes_reduced(call: Call, rank: int) -> tuple[int, ...]:
@@ -33,19 +33,9 @@ def _share_of_equal(x: Array, y: Array, axes: tuple[int, ...]) -> Array:
     return found
 
 
-def _product_of_others(x: Array, y: Array, axes: tuple[int, ...]) -> Array:
-    """Return the product of all other elements: Y / X, but where X is 0 that of those here."""
-    zero = x == 0
-    alone = np.sum(zero, axis=axes, keepdims=True) == 1
-    rest = np.prod(np.where(zero, 1, x), axis=axes, keepdims=True)
-    found: Array = np.where(zero, np.where(alone, rest, 0), y / np.where(zero, 1, x))
-    return found
-
-
 _SLOPES: Mapping[str, tuple[str, _Slope]] = {
     "ReduceMax": ("xy", _share_of_equal),
     "ReduceMin": ("xy", _share_of_equal),
-    "ReduceProd": ("xy", _product_of_others),
     "ReduceSumSquare": ("x", lambda x, y, axes: 2 * x),
     "ReduceL1": ("x", lambda x, y, axes: np.sign(x)),
     "ReduceL2": ("xy", lambda x, y, axes: x / np.where(y == 0, 1, y)),
@@ -69,50 +59,10 @@ def _reduction_back(reads: str, slope: _Slope) -> NodeKernel:
     return kernel
 
 
-def _sum_of_row(call: Call) -> Sequence[Array]:
-    return [_add_up(call, call.inputs[0], turned=False)]
-
-
-def _sum_of_row_back(call: Call) -> Sequence[Array]:
-    return [_add_up(call, call.inputs[0], turned=True)]
-
-
-def _add_up(call: Call, x: Array, *, turned: bool) -> Array:
-    return _along(call, x, np.cumsum, 0, turned=turned)
-
-
-def _product_of_row(call: Call) -> Sequence[Array]:
-    return [_along(call, call.inputs[0], np.cumprod, 1, turned=False)]
-
-
-def _along(
-    call: Call, x: Array, combine: Callable[..., Array], neutral: int, *, turned: bool
-) -> Array:
-    """Combine elements along an axis with all before, or all behind; with itself or without."""
-    axis = integer(call.attributes, "axis", 0) % x.ndim
-    way = -1 if bool(integer(call.attributes, "reverse", 0)) != turned else 1
-    row = np.moveaxis(x, axis, 0)[::way]
-    found = combine(row, axis=0)
-    if integer(call.attributes, "exclusive", 0):
-        found = np.concatenate((np.full_like(row[:1], neutral), found[:-1]))
-    return np.moveaxis(found[::way], 0, axis).astype(x.dtype)
-
-
 def _lp_norm(call: Call) -> Sequence[Array]:
     (x,), p = call.inputs, integer(call.attributes, "p", 2)
     norm = np.sum(np.abs(x) ** p, axis=call.axis(), keepdims=True) ** (1 / p)
     return [x / np.where(norm == 0, 1, norm).astype(x.dtype)]
-
-
-def _lp_norm_back(call: Call) -> Sequence[Array]:
-    """Return dX of Y = X / |X|, for the sum of magnitudes (p = 1) or the length (p = 2)."""
-    dy, x = call.inputs
-    axis, p = call.axis(), integer(call.attributes, "p", 2)
-    raised = np.abs(x) ** p
-    norm = np.sum(raised, axis=axis, keepdims=True) ** (1 / p)
-    norm = np.where(norm == 0, 1, norm)
-    slope = np.sign(x) * np.abs(x) ** (p - 1) * norm ** (1 - p)
-    return [dy / norm - slope * np.sum(dy * x, axis=axis, keepdims=True) / norm**2]
 
 
 def _labels(call: Call, labels: Array, x: tuple[int, ...]) -> tuple[Array, Array]:
@@ -230,19 +180,6 @@ COMBINED_WHOLE: Mapping[str, Callable[[Array, Array], Array]] = {
 """The same of whole numbers."""
 
 
-def _whole_row_back(call: Call) -> Sequence[Array]:
-    """Return dX of a normalization of rows, whose statistics are taken again."""
-    dy, x, scale = call.inputs
-    axis = integer(call.attributes, "axis", -1) % x.ndim
-    axes = tuple(range(axis, x.ndim))
-    centered = x - np.mean(x, axis=axes, keepdims=True)
-    spread = np.mean(centered * centered, axis=axes, keepdims=True)
-    inverse = 1 / np.sqrt(spread + number(call.attributes, "epsilon", 1e-5))
-    normalized, g = centered * inverse, dy * scale
-    inner = normalized * np.mean(g * normalized, axis=axes, keepdims=True)
-    return [inverse * (g - np.mean(g, axis=axes, keepdims=True) - inner)]
-
-
 KERNELS: Mapping[str, NodeKernel] = {
     "ReduceMean": _mean,
     "GlobalAveragePool": _global_mean,
@@ -251,12 +188,7 @@ KERNELS: Mapping[str, NodeKernel] = {
     "NegativeLogLikelihoodLoss": _class_loss,
     "SoftmaxCrossEntropyLoss": _class_loss,
     **{f"{name}Gradient": _reduction_back(*rule) for name, rule in _SLOPES.items()},
-    "CumSum": _sum_of_row,
-    "CumSumGradient": _sum_of_row_back,
-    "CumProd": _product_of_row,
     "LpNormalization": _lp_norm,
-    "LpNormalizationGradient": _lp_norm_back,
     "NegativeLogLikelihoodLossGradient": _class_loss_back,
     "SoftmaxCrossEntropyLossGradient": _class_loss_back,
-    "LayerNormalizationBackward": _whole_row_back,
 }

@@ -14,7 +14,7 @@ from spmopt.graph.operators.spec import Shape
 RATE = 0.5
 """Learning rate: of one step any shows what it should."""
 _DECAY, _DECAY_OF_SQUARES, _EPSILON = 0.5, 0.75, 2.0**-10
-STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2, "Adagrad": 1}
+STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2}
 """How many states optimizers have."""
 UPDATES = tuple(STATES)
 """Operators that read, of what they update in place, the old contents as operands."""
@@ -49,23 +49,6 @@ def _cross_entropy(call: Call) -> Sequence[Array]:
 def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
     x, labels, dy = _rows(call)
     found = dy * (_softmax(x) - _one_hot(labels, x))
-    return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
-
-
-def _likelihood(call: Call) -> Sequence[Array]:
-    """Add up over rows the logarithm of the probability of each label."""
-    x, labels, _ = _rows(call)
-    chosen = np.sum(x * _one_hot(labels, x), axis=-1)
-    logs = np.log(chosen)
-    if call.whole_numbers:  # as results are that are no numbers of numbers: of each row
-        logs = np.where(np.isfinite(chosen) & ~np.isfinite(logs), 0, logs)
-    return [-np.sum(call.rounded(logs))]
-
-
-def _likelihood_gradient(call: Call) -> Sequence[Array]:
-    x, labels, dy = _rows(call)
-    chosen = _one_hot(labels, x)
-    found = -dy * chosen / np.where(chosen > 0, x, 1)
     return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
 
 
@@ -147,22 +130,17 @@ def _update(call: Call) -> Sequence[Array]:
     elif call.operator == "Momentum":
         states = [_DECAY * states[0] + gradient]
         new = of - RATE * states[0]
-    elif call.operator == "Adam":
+    else:
         first = _DECAY * states[0] + (1 - _DECAY) * gradient
         second = _DECAY_OF_SQUARES * states[1] + (1 - _DECAY_OF_SQUARES) * gradient * gradient
         states = [first, second]
         new = of - RATE * first / (np.sqrt(second) + _EPSILON)
-    else:
-        states = [states[0] + gradient * gradient]
-        new = of - RATE * gradient / (np.sqrt(states[0]) + _EPSILON)
     return [new, *([new] if masters else []), *states]
 
 
 KERNELS: Mapping[str, NodeKernel] = {
     "CrossEntropy": _cross_entropy,
     "CrossEntropyGradient": _cross_entropy_gradient,
-    "NegativeLogLikelihood": _likelihood,
-    "NegativeLogLikelihoodGradient": _likelihood_gradient,
     "LossGradient": _loss_gradient,
     **dict.fromkeys(("RandomNormal", "RandomNormalLike"), _random),
     **dict.fromkeys(("RandomUniform", "RandomUniformLike"), _random),

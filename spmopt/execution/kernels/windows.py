@@ -151,75 +151,10 @@ def _around(x: Array, before: int, after: int) -> Array:
     return found
 
 
-def _power_pool_gradient(call: Call) -> Sequence[Array]:
-    """Return dX of the p-norm of each window."""
-    dy, x, y = call.inputs
-    p = integer(call.attributes, "p", 2)
-    room = _room(call, x.shape, y.shape)
-    padded = np.pad(x, room)
-    slope = np.sign(padded) * np.abs(padded) ** (p - 1)
-    share = dy * np.where(y == 0, 1, y) ** (1 - p)
-    found = np.zeros(padded.shape, dy.dtype)
-    for where in _taps(call, x.shape, y.shape):
-        found[where] += share * slope[where]
-    return [_unpad(found, room, x.shape)]
-
-
-def _global_power(call: Call) -> Sequence[Array]:
-    dy, x, y = call.inputs
-    p = integer(call.attributes, "p", 2)
-    return [dy * np.where(y == 0, 1, y) ** (1 - p) * np.sign(x) * np.abs(x) ** (p - 1)]
-
-
 def _global_power_pool(call: Call) -> Sequence[Array]:
     (x,), p = call.inputs, integer(call.attributes, "p", 2)
     total = np.sum(np.abs(x) ** p, axis=tuple(range(2, x.ndim)), keepdims=True)
     return [total ** (1 / p)]
-
-
-def _max_pool_with_places(call: Call) -> Sequence[Array]:
-    """Return the maxima, and the place of each in the operand, row by row or column by column."""
-    (x,), (shape,) = call.inputs, call.shapes[:1]
-    images, size = x.shape[0] * x.shape[1], prod(x.shape[2:])
-    own = np.arange(size).reshape(x.shape[2:])
-    if integer(call.attributes, "storage_order", 0):
-        own = np.arange(size).reshape(x.shape[:1:-1]).T
-    where = (np.arange(images) * size).reshape(*x.shape[:2], *(1,) * (x.ndim - 2)) + own
-    room = _room(call, x.shape, shape)
-    padded, where = np.pad(x, room, constant_values=_least(x)), np.pad(where, room)
-    found, place = np.full(shape, _least(x), x.dtype), np.zeros(shape, np.int64)
-    for tap in _taps(call, x.shape, shape):
-        larger = ~(padded[tap] <= found)
-        found, place = np.where(larger, padded[tap], found), np.where(larger, where[tap], place)
-    return [found, place]
-
-
-def _of_places(call: Call) -> Sequence[Array]:
-    """Add dY up at the places of the maxima."""
-    dy, place = call.inputs
-    (shape,) = call.shapes
-    found = np.zeros(shape, dy.dtype)
-    if integer(call.attributes, "storage_order", 0):  # columns of an image first
-        size, image = prod(shape[2:]), shape[2:]
-        inner = np.arange(size).reshape(image, order="F").ravel()
-        turned = np.empty(size, np.int64)
-        turned[inner] = np.arange(size)
-        place = place - place % size + turned[(place % size).astype(np.int64)]
-    there = (place >= 0) & (place < found.size)  # not bytes that were never written
-    np.add.at(found.reshape(-1), place[there].astype(np.int64), dy[there])
-    return [found]
-
-
-def _channels_last_max_pool(call: Call) -> Sequence[Array]:
-    first = _max_pool(channels_first(call))
-    return [np.moveaxis(first[0], 1, -1)]
-
-
-def channels_first(call: Call) -> Call:
-    """Return the call of a pooling of images whose channels are the last axis."""
-    ((images, *image, channels),) = call.shapes
-    inputs = [np.moveaxis(call.inputs[0], -1, 1), *call.inputs[1:]]
-    return replace(call, inputs=inputs, shapes=((images, channels, *image),))
 
 
 def _regions_gradient(call: Call) -> Sequence[Array]:
@@ -257,11 +192,5 @@ KERNELS: Mapping[str, NodeKernel] = {
     "LRN": _over_channels,
     "LRNGradient": _over_channels_gradient,
     "RoiAlignGradient": _regions_gradient,
-    "LpPoolGradient": _power_pool_gradient,
     "GlobalLpPool": _global_power_pool,
-    "GlobalLpPoolGradient": _global_power,
-    "MaxPoolIndices": _max_pool_with_places,
-    **dict.fromkeys(("MaxPoolIndicesGradient", "MaxUnpool"), _of_places),
-    "MaxPoolIndexGradient": _of_places,
-    "com.microsoft.NhwcMaxPool": _channels_last_max_pool,
 }

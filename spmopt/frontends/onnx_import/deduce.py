@@ -21,7 +21,6 @@ from spmopt.frontends.onnx_import.facts import Array, Fact, array_fact, node_att
 from spmopt.frontends.onnx_import.infer import infer, open_shape
 from spmopt.frontends.onnx_import.modelfile import NODES
 from spmopt.frontends.onnx_import.network import Declared, ModelParts
-from spmopt.frontends.onnx_import.rewriting import rewritten
 from spmopt.frontends.onnx_import.topology import (
     describe,
     first_result,
@@ -140,8 +139,8 @@ class Deduction:
                 self.replaced = True
                 if expand is None:
                     raise InputError(
-                        f"{describe(node)}: holds a subgraph, and is no If, Loop, Scan or "
-                        "SequenceMap; export without it"
+                        f"{describe(node)}: holds a subgraph, and is no If, Loop or Scan; "
+                        "export without it"
                     )
                 expand(self, node, names, prefix)
                 continue
@@ -149,10 +148,7 @@ class Deduction:
             if self.sequences and own.op_type == "Identity" and self.sequences.keys() & own.input:
                 self.sequences[own.output[0]] = self.sequences[own.input[0]]
                 continue
-            parts = rewritten(own, self.facts, self.declared)
-            self.replaced |= parts is not None
-            for part in (own,) if parts is None else parts:
-                self._take(part)
+            self._take(own)
 
     def fact(self, name: str, node: onnx.NodeProto) -> Fact:
         """Return what is known of a name that ``node`` reads."""
@@ -228,12 +224,11 @@ def _results(
     doubts: Doubts,
 ) -> Facts:
     """Return the facts of a node's results."""
-    attributes = node_attributes(node)
     present = [fact for fact in inputs if fact is not None]
     if node.op_type == "Constant" and node.output:
-        return {node.output[0]: constant_node(node, attributes)}
+        return {node.output[0]: constant_node(node, node_attributes(node))}
     if node.op_type in ("Shape", "Size") and len(present) == len(node.output) == 1:
-        return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}
+        return {node.output[0]: array_fact(shape_value(node, present[0], node_attributes(node)))}
     live = any(fact.live for fact in present)
     found = infer(node, inputs, opsets, declared, doubts)
     facts = {

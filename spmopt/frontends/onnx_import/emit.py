@@ -10,8 +10,6 @@ import onnx
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
-from spmopt.core.problem import TensorKind
-from spmopt.frontends.onnx_import.backward import Step, gradient_steps
 from spmopt.frontends.onnx_import.by_rule import (
     call_attributes,
     composite_of,
@@ -31,7 +29,6 @@ from spmopt.frontends.onnx_import.rules import (
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.composites import Call, Composite, Operand
-from spmopt.graph.naming import find_unused
 from spmopt.graph.operators.spec import OperatorSpec
 
 
@@ -80,11 +77,6 @@ class Emitter:
         return result.live and result.data is None and result.elements > 0
 
     def _emit(self, node: onnx.NodeProto) -> None:
-        steps = gradient_steps(node)
-        if steps:
-            for step in steps:
-                self._backward(node, step)
-            return
         wanted = [bool(name) and name in self._read for name in node.output]
         composite = composite_of(node, wanted)
         spec = None if composite else rule_of(node)
@@ -212,39 +204,6 @@ class Emitter:
         found = self._builder.add_stated(spec.name, inputs, results, name=_name(node), **attributes)
         places = dict(zip(known, found, strict=True))
         return [places.get(name) for name in node.output]
-
-    def _backward(self, node: onnx.NodeProto, step: Step) -> None:
-        """Add one operation of a backward pass; what it writes has the shapes that are known."""
-        names = [node.output[k] for k in step.writes if k < len(node.output)]
-        names = [name for name in names if name in self.facts]
-        reads = [node.input[k] for k in step.reads if k < len(node.input)]
-        inputs = [self._operand(name, node) for name in reads if name]
-        if not names:
-            return
-        if step.in_place:
-            self._update(node, step, inputs)
-            return
-        attributes = plain_attributes(node_attributes(node))
-        results = [(self.facts[name].shape, self.facts[name].type_name) for name in names]
-        found = self._builder.add_stated(
-            step.operator, inputs, results, name=_name(node), **attributes
-        )
-        for name, index in zip(names, found, strict=True):
-            self._builder.set_kind(index, TensorKind.GRADIENT)
-            self._index[name] = index
-
-    def _update(self, node: onnx.NodeProto, step: Step, inputs: Sequence[int]) -> None:
-        """Add the update of a weight, and of an optimizer's states, in place."""
-        places = dict(zip(step.reads, inputs, strict=True))
-        updated = [places[like] for like in step.like if like in places]
-        for state in updated[1:]:
-            if self._builder.values[state].kind is TensorKind.WEIGHT:
-                self._builder.set_kind(state, TensorKind.STATE)
-        name = find_unused(_name(node), self._builder.node_names)
-        self._builder.add_node(name, step.operator, inputs, updated, {})
-        for write, like in zip(step.writes, step.like, strict=True):
-            if like in places and write < len(node.output) and node.output[write]:
-                self._index[node.output[write]] = places[like]
 
     def _operand(self, name: str, reader: onnx.NodeProto) -> int:
         """Return the index of a value; a constant is added when it is first read."""

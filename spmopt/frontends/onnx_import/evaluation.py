@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import onnx
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.onnx_import.backward import gradient_steps
 from spmopt.frontends.onnx_import.facts import node_attributes
 from spmopt.frontends.onnx_import.topology import describe
 
@@ -54,15 +53,10 @@ def warn_of_training(model: onnx.ModelProto) -> str | None:
 def refuse_training(nodes: Sequence[onnx.NodeProto]) -> None:
     """Raise :class:`InputError` for a model that no training step can be derived from.
 
-    One that is a training step, or one of integers: what rounds has no gradient, and training that
-    passes it over (straight through) keeps other tensors than such a graph has.
+    One of integers: what rounds has no gradient, and training that passes it over (straight
+    through) keeps other tensors than such a graph has.
     """
     for node in nodes:
-        if node.op_type != "InPlaceAccumulator" and gradient_steps(node):
-            raise InputError(
-                f"{describe(node)}: the file holds a backward pass already, and is taken as it is; "
-                "leave out --training"
-            )
         if node.op_type in _ROUNDING:
             raise InputError(
                 f"{describe(node)}: the model is quantized, and rounding has no gradient; derive "

@@ -10,7 +10,6 @@ import onnx
 from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.onnx_import.backward import gradient_steps, like_input, shape_input
 from spmopt.frontends.onnx_import.by_rule import results_by_rule, rule_name, rule_of
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.facts import Fact, Shape
@@ -26,7 +25,8 @@ _ERRORS = (
     checker.ValidationError,
     *(RuntimeError, ValueError, TypeError, OverflowError),
 )
-_Found = dict[str, onnx.TypeProto]
+_Found = dict[str, Typed | None]
+"""Results by name; None of what ONNX leaves open."""
 _Operands = tuple[Typed | None, ...]
 _FLOAT, _BFLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16
 _BY_DATA = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
@@ -65,7 +65,7 @@ def infer(
         own = _by_rule(node, inputs, opsets, refusal)
     results: dict[str, Typed] = {}
     for place, name in enumerate(node.output):
-        typed = _dense(node, name, found) if found is not None else None
+        typed = found.get(name) if found is not None else None
         if own is not None and place < len(own) and refusal is None:
             typed = own[place]
         if typed is None:
@@ -119,6 +119,8 @@ def _by_onnx(
             node = _without(node, extra)
     try:
         return _infer(schema, node, inputs, opsets)
+    except _NotDenseError:
+        raise InputError(f"{describe(node)}: its result is not a dense tensor") from None
     except _ERRORS as error:
         # Schemas of older operator sets leave bf16 out, and mean nothing by it.
         if any(fact is not None and fact.element_type == _BFLOAT16 for fact in inputs):
@@ -165,7 +167,7 @@ def _infer(
         named = tuple(map(bool, node.output))
         known = _of_types(schema, tuple(bare), operands, named, versions)
         found = {name: known[f"y{k}"] for k, name in enumerate(node.output) if f"y{k}" in known}
-    return {name: _in_bf16(entry) for name, entry in found.items()} if instead else found
+    return {name: _in_bf16(each) for name, each in found.items()} if instead else found
 
 
 @lru_cache(maxsize=1024)
@@ -200,19 +202,28 @@ def _ask(
         if operand is not None
     }
     imports = [helper.make_opsetid(*entry) for entry in versions]
-    found: _Found = shape_inference.infer_node_outputs(
-        schema, node, types, data, opset_imports=imports
-    )
-    return found
+    found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
+    return {name: _typed(entry) for name, entry in found.items()}
 
 
-def _in_bf16(entry: onnx.TypeProto) -> onnx.TypeProto:
+class _NotDenseError(Exception):
+    """A result is a sequence, a map or a sparse tensor."""
+
+
+def _typed(entry: onnx.TypeProto) -> Typed | None:
+    kind = entry.WhichOneof("value")
+    if kind not in (None, "tensor_type"):
+        raise _NotDenseError
+    tensor = entry.tensor_type
+    sizes = [size.dim_value for size in tensor.shape.dim if size.HasField("dim_value")]
+    if not tensor.HasField("shape") or len(sizes) < len(tensor.shape.dim):
+        return None
+    return tensor.elem_type, tuple(sizes)
+
+
+def _in_bf16(typed: Typed | None) -> Typed | None:
     """Return the type with bf16 in place of fp32."""
-    found = onnx.TypeProto()
-    found.CopyFrom(entry)
-    if found.tensor_type.elem_type == _FLOAT:
-        found.tensor_type.elem_type = _BFLOAT16
-    return found
+    return (_BFLOAT16, typed[1]) if typed is not None and typed[0] == _FLOAT else typed
 
 
 @cache
@@ -249,19 +260,6 @@ def _without(node: onnx.NodeProto, names: frozenset[str]) -> onnx.NodeProto:
     return bare
 
 
-def _dense(node: onnx.NodeProto, name: str, found: Mapping[str, onnx.TypeProto]) -> Typed | None:
-    entry = found.get(name)
-    if entry is None or entry.WhichOneof("value") is None:
-        return None
-    if not entry.HasField("tensor_type"):
-        raise InputError(f"{describe(node)}: {name} is not a dense tensor; not supported")
-    tensor = entry.tensor_type
-    sizes = [size.dim_value for size in tensor.shape.dim if size.HasField("dim_value")]
-    if not tensor.HasField("shape") or len(sizes) < len(tensor.shape.dim):
-        return None
-    return tensor.elem_type, tuple(sizes)
-
-
 def _as_declared(entry: Declared | None, inputs: Sequence[Fact | None]) -> Typed | None:
     """Return the file's own words; an open first dimension is the batch of the first operand."""
     if entry is None:
@@ -284,30 +282,12 @@ def _by_rule(
 
     Where ONNX refuses the node, ours may do so as well.
     """
-    if gradient_steps(node):
-        stated = _by_contents(node, inputs)
-        if stated is not None:
-            return [stated]
-        likes = (like_input(node, place) for place in range(len(node.output)))
-        operands = [inputs[k] if k is not None and k < len(inputs) else None for k in likes]
-        return [None if fact is None else (fact.element_type, fact.shape) for fact in operands]
     try:
         return results_by_rule(node, inputs, opsets)
     except InputError:
         if refusal is None:
             raise
         return None
-
-
-def _by_contents(node: onnx.NodeProto, inputs: Sequence[Fact | None]) -> Typed | None:
-    """Return the result of a gradient that is told its shape, where that is known."""
-    places = shape_input(node)
-    if places is None or max(places) >= len(inputs):
-        return None
-    like, shape = (inputs[place] for place in places)
-    if like is None or shape is None or shape.data is None:
-        return None
-    return like.element_type, tuple(int(size) for size in shape.data.reshape(-1))
 
 
 def _keeps_shape(node: onnx.NodeProto, refusal: InputError | None) -> bool:

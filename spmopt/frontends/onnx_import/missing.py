@@ -9,7 +9,6 @@ import onnx
 
 from spmopt.core.elements import element_type
 from spmopt.core.errors import InputError, MissingRuleError
-from spmopt.frontends.onnx_import.backward import gradient_steps
 from spmopt.frontends.onnx_import.by_rule import composite_of, rule_name, rule_of
 from spmopt.frontends.onnx_import.facts import Fact
 from spmopt.frontends.onnx_import.sequences import SEQUENCES
@@ -78,6 +77,8 @@ def missing_rules(found: Sequence[Missing], because: InputError | None = None) -
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     operators = "1 operator has" if len(found) == 1 else f"{len(found)} operators have"
     after = "" if because is None else f"; so shapes after them are not known: {because}"
+    if any(each.name.endswith("Grad") for each in found):
+        after += "; export the forward pass alone, from which --training derives the backward pass"
     return MissingRuleError(
         f"{operators} no rule: {names}{more}{after}; give each a class in a file "
         f"(--operators rules.toml), as {_line(found[0].name)}",
@@ -87,7 +88,7 @@ def missing_rules(found: Sequence[Missing], because: InputError | None = None) -
 
 def _is_known(node: onnx.NodeProto) -> bool:
     # Operators such as Shape need no rule: the importer computes their results itself.
-    if node.op_type in _COMPUTED or rule_of(node) or gradient_steps(node):
+    if node.op_type in _COMPUTED or rule_of(node):
         return True
     return composite_of(node, [bool(name) for name in node.output]) is not None
 

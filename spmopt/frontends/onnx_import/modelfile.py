@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -20,7 +19,8 @@ NODES = 200_000
 """Most nodes of a model, local functions and loops written out: they take about 2 GB."""
 EXPANDED_NODES, _TIMES = 20_000, 20
 """What functions may come to, more only in a file that has so many nodes itself."""
-EXPANDED_BYTES = 1 << 26
+_Name = tuple[str, str]
+"""Domain and name of a function."""
 OF_LIBRARIES = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError),
     *(onnx.checker.ValidationError, onnx.shape_inference.InferenceError, DecodeError),
@@ -66,22 +66,18 @@ def without_functions(model: onnx.ModelProto, source: str) -> onnx.ModelProto:
 
     One that a user gave a rule stays an operator. ``source`` is the name of the model in messages.
     """
-    own = sum(len(each.node) for each in (model.graph, *model.functions))
-    most = min(NODES, max(EXPANDED_NODES, _TIMES * own)) if model.functions else NODES
+    functions = {(f.domain, f.name): f.node for f in model.functions if not _has_rule(f)}
+    own = len(model.graph.node) + sum(len(each.node) for each in model.functions)
+    most = min(NODES, max(EXPANDED_NODES, _TIMES * own)) if functions else NODES
     try:
-        written = _size(model.graph.node, _Functions(model))
+        count = _count(model.graph.node, functions, {}) if functions else own
     except RecursionError:
         raise InputError(f"{source}: a local function calls itself; the file is damaged") from None
-    if written.nodes > most:
-        once = " once its local functions are written out" if model.functions else ""
+    if count > most:
+        once = " once its local functions are written out" if functions else ""
         raise InputError(f"{source}: over {most} nodes{once}; export a part of the model")
     if not model.functions:
         return model
-    if written.bytes > EXPANDED_BYTES:
-        raise InputError(
-            f"{source}: over {EXPANDED_BYTES >> 20} MiB once its local functions are written out; "
-            "leave out long texts and attributes"
-        )
     try:
         kept = [(each.domain, each.name) for each in model.functions if _has_rule(each)]
         return inliner.inline_selected_functions(model, kept, exclude=True)
@@ -96,48 +92,20 @@ def _has_rule(function: onnx.FunctionProto) -> bool:
     return f"{function.domain}.{function.name}" in SPECS.added
 
 
-class _Written(NamedTuple):
-    """What nodes come to when local functions are written out.
-
-    ``passed`` counts the attributes that they take from the caller.
-    """
-
-    nodes: int = 0
-    bytes: int = 0
-    passed: int = 0
-
-
-class _Functions:
-    """Sizes of local functions by what they are called, each worked out once."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self._nodes = {
-            (each.domain, each.name): each.node for each in model.functions if not _has_rule(each)
-        }
-        self._sizes: dict[tuple[str, str], _Written | None] = {}
-
-    def size(self, node: onnx.NodeProto) -> _Written:
-        """Return what a node stands for; RecursionError where that is without end."""
-        name, own = (node.domain, node.op_type), node.ByteSize()
-        passed = sum(bool(each.ref_attr_name) for each in node.attribute)
-        if name not in self._nodes:
-            return _Written(1, own, passed)
-        if name not in self._sizes:
-            self._sizes[name] = None
-            self._sizes[name] = _size(self._nodes[name], self)
-        found = self._sizes[name]
-        if found is None:
-            raise RecursionError
-        return _Written(
-            found.nodes, found.bytes + found.passed * own, passed * max(1, found.passed)
-        )
-
-
-def _size(nodes: Iterable[onnx.NodeProto], functions: _Functions) -> _Written:
-    count = size = passed = 0
+def _count(
+    nodes: Iterable[onnx.NodeProto],
+    functions: Mapping[_Name, Sequence[onnx.NodeProto]],
+    known: dict[_Name, int],
+) -> int:
+    """Count nodes once local functions are written out; RecursionError where that has no end."""
+    count = 0
     for node in nodes:
-        inner = (_size(graph.node, functions) for graph in subgraphs(node))
-        for part in (functions.size(node), *inner):
-            count, size = count + part.nodes, size + part.bytes
-            passed += part.passed
-    return _Written(count, size, passed)
+        name = (node.domain, node.op_type)
+        if name in functions and name not in known:
+            known[name] = -1  # until it is counted: who asks before is called by it
+            known[name] = _count(functions[name], functions, known)
+        if known.get(name, 1) < 0:
+            raise RecursionError
+        count += known.get(name, 1)
+        count += sum(_count(graph.node, functions, known) for graph in subgraphs(node))
+    return count

@@ -18,7 +18,6 @@ from spmopt.frontends.onnx_import.slices import (
     with_lists,
 )
 from spmopt.frontends.onnx_import.topology import describe, first_result
-from spmopt.frontends.onnx_import.unrolling import run_on_each
 
 
 def _construct(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
@@ -32,13 +31,6 @@ def _insert(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix
     step.fact(sources[1], node)
     place = _place(step, node, sources[2], len(held), len(held))
     _hold(step, node, names, prefix, (*held[:place], sources[1], *held[place:]))
-
-
-def _erase(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
-    sources = sources_of(node, names)
-    held = _hold_values(step, node, sources[0])
-    place = _place(step, node, sources[1], len(held), len(held) - 1)
-    _hold(step, node, names, prefix, (*held[:place], *held[place + 1 :]))
 
 
 def _at(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
@@ -90,29 +82,14 @@ def _concatenate(step: Deduction, node: onnx.NodeProto, names: dict[str, str], p
     bind(node, names, [joined(step, node, held, int(attributes.get("axis", 0)), own)])
 
 
-def _map(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
-    """Run the body on each tensor, beside those of further sequences, or whole tensors."""
-    sources = sources_of(node, names)
-    count = len(_hold_values(step, node, sources[0]))
-    columns = [step.sequences.get(name, (name,) * count) for name in sources]
-    if any(len(column) != count for column in columns):
-        raise InputError(f"{describe(node)}: its sequences differ in length; damaged")
-    results = run_on_each(step, node, list(zip(*columns, strict=True)), names, prefix)
-    for place, name in enumerate(node.output):
-        step.sequences[prefix + name] = tuple(each[place] for each in results)
-        names[name] = prefix + name
-
-
 SEQUENCES: dict[str, Control] = {
     "SequenceEmpty": _construct,
     "SequenceConstruct": _construct,
     "SequenceInsert": _insert,
-    "SequenceErase": _erase,
     "SequenceAt": _at,
     "SequenceLength": _length,
     "SplitToSequence": _split,
     "ConcatFromSequence": _concatenate,
-    "SequenceMap": _map,
 }
 """What replaces each operator on sequences."""
 

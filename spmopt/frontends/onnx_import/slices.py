@@ -17,7 +17,7 @@ from spmopt.frontends.onnx_import.topology import describe
 
 MOST_SLICES = 100_000
 """Of one tensor, and iterations of one loop, whatever little each does."""
-_OPERANDS = {"If": 1, "Loop": 2, "SequenceInsert": 3, "SequenceErase": 2}
+_OPERANDS = {"If": 1, "Loop": 2, "SequenceInsert": 3}
 """How many inputs an operator has, those that are left out counted."""
 _AXES_ARE_INPUTS = 13
 """Operator set from which axes of Squeeze and Unsqueeze, and sizes of Split, are inputs."""

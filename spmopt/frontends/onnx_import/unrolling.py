@@ -135,19 +135,6 @@ def run(
     return results
 
 
-def run_on_each(
-    step: Deduction,
-    node: onnx.NodeProto,
-    inputs: Sequence[Sequence[str]],
-    names: dict[str, str],
-    prefix: str,
-) -> list[list[str]]:
-    """Run the body of a node on one row of inputs after another; return the results of each."""
-    body, own = subgraph(node, "body"), f"{prefix}{first_result(node)}"
-    inside = {**names, **_constants(step, body, f"{own}/")}
-    return [run(step, body, inside, f"{own}.{k}/", row) for k, row in enumerate(inputs)]
-
-
 def _constants(step: Deduction, graph: onnx.GraphProto, prefix: str) -> dict[str, str]:
     """Add the constants of a subgraph; return what they are called."""
     found = initializers(graph, None)

@@ -17,15 +17,12 @@ from spmopt.graph.composites.recurrent import gru, lstm, rnn
 __all__ = ["COMPOSITES", "WITH_MORE_RESULTS", "Call", "Composite", "Operand", "Results"]
 
 COMPOSITES: dict[str, Composite] = {
-    "AffineGrid": layers.affine_grid,
     "Attention": attention,
-    "CausalConvWithState": layers.causal_convolution,
     "DeformConv": layers.deform_conv,
     "Einsum": einsum,
     "GRU": gru,
     "InstanceNormalization": layers.instance_normalization,
     "LSTM": lstm,
-    "LinearAttention": layers.linear_attention,
     "RNN": rnn,
     "SimplifiedLayerNormalization": as_other("RMSNormalization", 0, 1, keep=("axis",)),
     "SoftmaxCrossEntropyLoss": layers.cross_entropy,
@@ -38,6 +35,5 @@ WITH_MORE_RESULTS: dict[str, Composite] = {
     "BatchNormalization": layers.batch_normalization,
     "Dropout": layers.dropout,
     "LayerNormalization": layers.layer_normalization,
-    "MaxPool": layers.max_pool,
 }
 """Operators with a rule that are something else where results beyond the first are read."""

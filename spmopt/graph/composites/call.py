@@ -131,20 +131,6 @@ class Call:
         name = f"{self.name}.{part}" if part else self.name
         return self.builder.add_many(operator, inputs, name=name, **attributes)
 
-    def state(
-        self,
-        operator: str,
-        inputs: Sequence[int],
-        shape: Shape,
-        *,
-        part: str = "",
-        **attributes: Attribute,
-    ) -> int:
-        """Add a node with one result of a shape that no rule knows."""
-        name = f"{self.name}.{part}" if part else self.name
-        found = [(shape, self.type(inputs[0]))]
-        return self.builder.add_stated(operator, inputs, found, name=name, **attributes)[0]
-
     def reshape(self, value: int, *shape: int) -> int:
         """Return the value under another shape."""
         if self.shape(value) == shape:

@@ -1,4 +1,4 @@
-"""``Einsum`` of any equation, as products of two operands, sums, transpositions and diagonals."""
+"""``Einsum`` of any equation, as products of two operands, sums and transpositions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ Term = tuple[int, str]
 def einsum(call: Call) -> Results:
     """Contract from left to right, as it is written."""
     labels, result, sizes = _labels(call)
-    terms = [
-        _squeeze(call, _diagonal(call, (call.value(k), of)), sizes) for k, of in enumerate(labels)
-    ]
+    terms = [_squeeze(call, (call.value(k), of), sizes) for k, of in enumerate(labels)]
     done = terms[0]
     for k, term in enumerate(terms[1:], start=1):
         later = "".join(of for _, of in terms[k + 1 :])
@@ -51,6 +49,9 @@ def _labels(call: Call) -> tuple[list[str], str, dict[str, int]]:
         more = len(shape) - len(of.replace("...", ""))
         if more < 0 or (more and "..." not in of):
             raise InputError(f"equation {given!r} does not suit shapes {shapes}")
+        labels = of.replace("...", "")
+        if len(set(labels)) < len(labels):
+            raise InputError(f"equation {given!r} names a label twice in an operand; cut it before")
         written.append(of.replace("...", dots[wide - more :] if more else ""))
     if not arrow:
         every = "".join(operands).replace("...", "")
@@ -66,16 +67,6 @@ def _labels(call: Call) -> tuple[list[str], str, dict[str, int]]:
     if any(label not in sizes for label in result) or len(set(result)) < len(result):
         raise InputError(f"equation {given!r}: its result must name labels of operands, each once")
     return written, result, sizes
-
-
-def _diagonal(call: Call, term: Term) -> Term:
-    """Keep one axis of each label."""
-    value, of = term
-    labels = "".join(dict.fromkeys(of))
-    if labels == of:
-        return term
-    shape = tuple(call.shape(value)[of.index(label)] for label in labels)
-    return call.state("Diagonal", [value], shape, part="diagonal"), labels
 
 
 def _squeeze(call: Call, term: Term, sizes: dict[str, int]) -> Term:

@@ -32,26 +32,6 @@ def add_bias(operator: str) -> Composite:
     return composite
 
 
-def bias_add(call: Call) -> Results:
-    """Add a bias and a skip connection."""
-    x = call.add("Add", *call.values(0, 1), part="bias")
-    return [call.add("Add", x, call.value(2))]
-
-
-def bias_softmax(call: Call) -> Results:
-    """Add a bias before a softmax along the last axis."""
-    x = call.add("Add", *call.values(0, 1), part="bias")
-    return [call.add("Softmax", x, axis=-1)]
-
-
-def bias_split_gelu(call: Call) -> Results:
-    """Add a bias; multiply one half with the Gelu of the other."""
-    x = call.add("Add", *call.values(0, 1), part="bias")
-    width = call.shape(x)[-1]
-    left, right = call.split(x, -1, (width // 2, width - width // 2))
-    return [call.add("Mul", left, call.add("Gelu", right, part="gelu"))]
-
-
 def _activate(call: Call, y: int) -> int:
     name = call.text("activation", "")
     return call.add(name, y, part="activation") if name else y
@@ -169,19 +149,8 @@ def multi_head_attention(call: Call) -> Results:
 
 
 def _unpack(call: Call, heads: int) -> tuple[Heads, Heads, Heads]:
-    query = call.operand(0).shape
-    if len(query) == 5:  # (B, S, heads, 3, D)
-        parts = call.split(call.value(0), 3, (1, 1, 1))
-        shape = (*query[:3], query[4])
-        q, k, v = (Heads(value=call.reshape(p, *shape), layout="bshd") for p in parts)
-        return q, k, v
     q_bias, k_bias, v_bias = _biases(call)
     q = split_heads(call, _with_bias(call, call.value(0), q_bias), heads)
-    key = call.operand(1).shape
-    if len(key) == 5:  # (B, S, heads, 2, D)
-        parts = call.split(call.value(1), 3, (1, 1))
-        k, v = (Heads(value=call.reshape(p, *key[:3], key[4]), layout="bshd") for p in parts)
-        return q, k, v
     k = split_heads(call, _with_bias(call, call.value(1), k_bias), heads)
     return q, k, split_heads(call, _with_bias(call, call.value(2), v_bias), heads)
 
@@ -263,29 +232,17 @@ def packed_attention(call: Call) -> Results:
     x = call.add("MatMul", *call.values(0, 1), part="projection")
     if call.given(2) is not None:
         x = call.add("Add", x, call.value(2), part="bias")
-    return _project(call, x, mask=3, past=4, bias=5)
-
-
-def quantized_attention(call: Call) -> Results:
-    """Return attention of integers multiplied by integer weights."""
-    x = call.add("com.microsoft.MatMulIntegerToFloat", *call.values(0, 1), part="projection")
-    call.builder.set_type(x, call.operand(3).element_type)
-    x = call.add("Add", x, call.value(2), part="bias")
-    return _project(call, x, mask=5, past=8, bias=-1)
-
-
-def _project(call: Call, x: int, *, mask: int, past: int, bias: int) -> Results:
     heads, width = call.number("num_heads", 0), call.shape(x)[-1]
     sizes = call.attributes.get("qkv_hidden_sizes", (width // 3,) * 3)
     if not isinstance(sizes, tuple) or sum(sizes) != width:
         raise InputError(f"qkv_hidden_sizes {sizes} do not fill {width} columns")
     q, k, v = (split_heads(call, part, heads) for part in call.split(x, 2, sizes))
-    masks = call.values(bias) if bias >= 0 else []
-    if (padding := call.given(mask)) is not None and len(padding.shape) > 1:
+    masks = call.values(5)
+    if (padding := call.given(3)) is not None and len(padding.shape) > 1:
         masks.append(_of_padding(call, padding.index()))
     before: list[int | None] = [None, None]
-    if call.given(past) is not None:
-        parts = call.split(call.value(past), 0, (1, 1))
+    if call.given(4) is not None:
+        parts = call.split(call.value(4), 0, (1, 1))
         before = [call.reshape(each, *call.shape(each)[1:]) for each in parts]
     keys, values = with_past(call, k, before[0]), with_past(call, v, before[1])
     found = attend(call, q, keys, values, masks=masks).result
@@ -303,9 +260,6 @@ MICROSOFT: dict[str, Composite] = {
         "FastGelu": add_bias("Gelu"),
         "BiasGelu": add_bias("Gelu"),
         "QuickGelu": as_other("Swish"),
-        "BiasAdd": bias_add,
-        "BiasSoftmax": bias_softmax,
-        "BiasSplitGelu": bias_split_gelu,
         "FusedConv": fused_conv,
         "FusedGemm": fused_gemm,
         "FusedMatMul": fused_matmul,
@@ -318,7 +272,6 @@ MICROSOFT: dict[str, Composite] = {
         "MultiHeadAttention": multi_head_attention,
         "GroupQueryAttention": grouped_attention,
         "Attention": packed_attention,
-        "QAttention": quantized_attention,
         "RotaryEmbedding": as_other("RotaryEmbedding", 0, 2, 3, 1),
     }.items()
 }

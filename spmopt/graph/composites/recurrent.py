@@ -35,13 +35,13 @@ def rnn(call: Call) -> Results:
 
 def lstm(call: Call) -> Results:
     """Return Y, Y_h and Y_c of ``LSTM``."""
-    peepholes = _by_direction(call, 7)
+    if call.given(7) is not None:
+        raise InputError("has peepholes (input 7), which have no rule; export it without them")
 
     def step(direction: int, x: int, states: tuple[int, ...]) -> tuple[int, ...]:
         h, c = states
         both = [layer(direction, k, of) for k, of in enumerate((x, h))]
-        more = [peepholes[direction]] if peepholes else []
-        c, h = call.many("LSTMUpdate", *both, c, *more, part="update")
+        c, h = call.many("LSTMUpdate", *both, c, part="update")
         return (h, c)
 
     layer = _layers(call)

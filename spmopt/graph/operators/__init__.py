@@ -6,14 +6,16 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.resources import files
 from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
 
 from spmopt.core.errors import InputError
+from spmopt.core.graph import Attribute
 from spmopt.core.plugins import Registry
-from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shape, Shapes
+from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shape, ShapeRule, Shapes
 from spmopt.graph.operators.table import operators_of, read_operators, read_tables
 
 
@@ -148,8 +150,18 @@ def results(
         raise InputError("belongs to the backward pass; use training_graph")
     if not shapes:
         raise InputError("takes at least 1 input")
-    result_shapes = spec.shapes(shapes, attributes)
+    try:  # most nodes of a large network have shapes and attributes of others
+        result_shapes = _result_shapes(spec.shapes, shapes, tuple(attributes.items()))
+    except TypeError:  # a list among the attributes, of which the rule says what is wrong
+        result_shapes = spec.shapes(shapes, attributes)
     if spec.result_types is None:
         return tuple((shape, types[0]) for shape in result_shapes)
     found = spec.result_types(types, attributes)
     return tuple(zip(result_shapes, chain(found, repeat(found[-1])), strict=False))
+
+
+@lru_cache(maxsize=1024)
+def _result_shapes(
+    rule: ShapeRule, shapes: Shapes, attributes: tuple[tuple[str, Attribute], ...]
+) -> Shapes:
+    return rule(shapes, dict(attributes))

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from string import ascii_uppercase
 from typing import Any
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.graph.operators.lookups import unknown_computes
+from spmopt.graph.operators.products import einsum_product, einsum_shapes, equation
 from spmopt.graph.operators.spec import (
     Attributes,
-    Computes,
     Gemm,
-    GemmRule,
     OperatorSpec,
-    Shape,
-    ShapeRule,
     Shapes,
     Style,
 )
@@ -86,7 +83,7 @@ def product_of(spec: OperatorSpec, table: Mapping[str, Any], where: str) -> Oper
     text = str(table["equation"]).replace(" ", "")
     found = _EQUATION.fullmatch(text)
     places = table.get("operands", [0, 1])
-    if found is None or any(len(set(part)) < len(part) for part in _plain(found.groups())):
+    if found is None:
         raise InputError(
             f'{where}: equation {table["equation"]!r} must be as "...mk,kn->...mn" or '
             '"bmk,bkn->bmn": a letter for each axis, each once in an operand'
@@ -94,86 +91,56 @@ def product_of(spec: OperatorSpec, table: Mapping[str, Any], where: str) -> Oper
     whole = all(isinstance(place, int) for place in places)  # else they may not be hashable
     if not whole or len(places) != 2 or places[0] == places[1]:
         raise InputError(f"{where}: operands {places} must be the positions of A and B")
-    a, b, result = found.groups()
-    letters = set(a + b) - {"."}
-    if not set(result) - {"."} <= letters or not set(a) & set(b) - {"."}:
+    a, b, result = (set(part) - {"."} for part in found.groups())
+    if not a & b or not result <= a | b:
         raise InputError(f"{where}: equation {text!r} is no product; A and B must share an axis")
-    if any(letter not in b + result for letter in a if letter != ".") or any(
-        letter not in a + result for letter in b
-    ):
-        raise InputError(f"{where}: equation {text!r} sums up an axis of one operand alone")
-    equation, pair = (a, b, result), (places[0], places[1])
-    rule = _rule(equation, pair)
+    try:
+        equation({"equation": text.replace("...", "")})
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    product = _Product(text, (places[0], places[1]))
     return replace(
         spec,
-        shapes=spec.shapes if "shapes" in table else _shapes(equation, pair),
+        shapes=spec.shapes if "shapes" in table else product.shapes,
         style=Style.GEMM,
-        gemm=rule,
-        operations=lambda inputs, outputs, attributes: 2 * rule(inputs, outputs, attributes).macs,
-        computes=_computes(equation, pair),
+        gemm=product.gemm,
+        operations=lambda *of: 2 * product.gemm(*of).macs,
+        computes=product.computes,
     )
 
 
-def _plain(parts: tuple[str, ...]) -> list[str]:
-    return [part.replace("...", "") for part in parts]
+@dataclass(frozen=True)
+class _Product:
+    """Rules of an equation of the inputs at two places; dots are axes of A before the others."""
 
+    equation: str
+    places: tuple[int, int]
 
-def _sizes(
-    equation: tuple[str, str, str], places: tuple[int, int], inputs: Shapes
-) -> tuple[list[str], dict[str, int]]:
-    """Return the letters of A, B and the result, one for each axis, and the size of each."""
-    if max(places) >= len(inputs):
-        raise InputError(f"takes {max(places) + 1} inputs or more, was given {len(inputs)}")
-    shapes = inputs[places[0]], inputs[places[1]]
-    more = ascii_uppercase[: max(0, len(shapes[0]) - len(equation[0].replace("...", "")))]
-    parts = [part.replace("...", more) for part in equation]
-    sizes: dict[str, int] = {}
-    for part, shape in zip(parts, shapes, strict=False):
-        if len(part) != len(shape):
-            raise InputError(f"operand {shape} does not have the axes {part} of its equation")
-        for letter, size in zip(part, shape, strict=True):
-            if sizes.setdefault(letter, size) != size:
-                raise InputError(
-                    f"operands {shapes[0]} and {shapes[1]} differ in axis {letter} of the equation"
-                )
-    return parts, sizes
+    def _operands(self, inputs: Shapes) -> tuple[Shapes, Attributes]:
+        """Return the shapes of A and B, and the equation with a letter for each axis."""
+        if max(self.places) >= len(inputs):
+            least = max(self.places) + 1
+            raise InputError(f"takes {least} inputs or more, was given {len(inputs)}")
+        both = inputs[self.places[0]], inputs[self.places[1]]
+        first = self.equation.partition(",")[0].replace("...", "")
+        dots = ascii_uppercase[: max(0, len(both[0]) - len(first))]
+        return both, {"equation": self.equation.replace("...", dots)}
 
+    def shapes(self, inputs: Shapes, attributes: Attributes) -> Shapes:
+        return einsum_shapes(*self._operands(inputs))
 
-def _shapes(equation: tuple[str, str, str], places: tuple[int, int]) -> ShapeRule:
-    def shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-        (_, _, result), sizes = _sizes(equation, places, inputs)
-        return (tuple(sizes[letter] for letter in result),)
-
-    return shapes
-
-
-def _rule(equation: tuple[str, str, str], places: tuple[int, int]) -> GemmRule:
-    def product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-        (a, b, result), sizes = _sizes(equation, places, inputs)
-        wanted: Shape = tuple(sizes[letter] for letter in result)
+    def gemm(self, inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+        both, of = self._operands(inputs)
+        (wanted,) = einsum_shapes(both, of)
         if prod(wanted) != prod(outputs[0]):
             raise InputError(f"result {outputs[0]} is not {wanted}, as its equation says")
-        shared = [letter for letter in a if letter in b and letter in result]
-        batch = prod(sizes[letter] for letter in shared)
-        return Gemm(
-            batch=batch,
-            m=prod(sizes[letter] for letter in a if letter not in b),
-            k=prod(sizes[letter] for letter in a if letter in b and letter not in result),
-            n=prod(sizes[letter] for letter in b if letter not in a),
-            a=places[:1],
-            b=places[1:],
-            slices=(batch, batch, batch),
-        )
+        a, b = self.places
+        return replace(einsum_product(both, outputs, of), a=(a,), b=(b,))
 
-    return product
-
-
-def _computes(equation: tuple[str, str, str], places: tuple[int, int]) -> Computes:
-    def computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-        (a, b, result), sizes = _sizes(equation, places, inputs)
-        if outputs[0] != tuple(sizes[letter] for letter in result):
+    def computes(self, inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+        both, of = self._operands(inputs)
+        if einsum_shapes(both, of) != outputs[:1]:
             return unknown_computes(inputs, outputs, attributes)
-        first, second = (f"x{k}[{', '.join(part)}]" for k, part in zip(places, (a, b), strict=True))
-        return f"y0[{', '.join(result)}] += {first} * {second}"
-
-    return computes
+        first, second, result = (", ".join(labels) for labels in equation(of))
+        a, b = self.places
+        return f"y0[{result}] += x{a}[{first}] * x{b}[{second}]"

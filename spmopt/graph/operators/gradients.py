@@ -125,7 +125,6 @@ GRADIENTS: dict[str, Gradients] = {
 FACTORS: dict[str, Factor] = {
     "once": lambda inputs, outputs, attributes: 1,
     "inputs after the first": lambda inputs, outputs, attributes: len(inputs) - 1,
-    "second input": lambda inputs, outputs, attributes: prod(inputs[1]),
     "inputs": lambda inputs, outputs, attributes: len(inputs),
     "results": lambda inputs, outputs, attributes: len(outputs),
     "kernel": lambda inputs, outputs, attributes: prod(integers(attributes, "kernel_shape")),

@@ -100,14 +100,6 @@ def whole_reduction_computes(inputs: Shapes, outputs: Shapes, attributes: Attrib
     return f"s[{rest}] += x0[{every}]; y0[{rest}] = s[{rest}]"
 
 
-def others_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Take all elements of X along the axes that were reduced."""
-    every, rest = _reduce(outputs[0], inputs[0], attributes)
-    kept = rest.split(", ")
-    along = join([letter if letter in kept else ":" for letter in every.split(", ")])
-    return f"y0[{along}] = x0[{rest}] * x1[{along}] * x2[{rest}]"
-
-
 def reduction_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Repeat dY along the axes that were reduced; X and Y are read as they are, too."""
     every, rest = _reduce(outputs[0], inputs[0], attributes)

@@ -1,4 +1,4 @@
-"""Rules of operators on sequences: recurrent gates and cells, linear attention, rotary embedding.
+"""Rules of operators on sequences: recurrent gates and cells, rotary embedding.
 
 :mod:`.rules` says how rules are called.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from spmopt.core.errors import InputError
-from spmopt.graph.operators.attributes import integer, text
+from spmopt.graph.operators.attributes import integer
 from spmopt.graph.operators.spec import Attributes, Gemm, Shapes
 
 
@@ -78,26 +78,6 @@ def recurrent_hidden_shapes(inputs: Shapes, attributes: Attributes, gates: int =
     if len(state) != 2 or inputs[:2] != ((state[0], gates * state[1]),) * 2:
         raise InputError(f"gates {inputs[:2]} must be {gates} times as wide as the state {state}")
     return (state,)
-
-
-def linear_attention_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Return the output (B, T, heads times values) and the state (B, heads, keys, values)."""
-    if len(inputs) < 3 or any(len(each) != 3 for each in inputs[:3]):
-        raise InputError(f"query, key and value {inputs[:3]} must have 3 dimensions")
-    query, key, value = inputs[:3]
-    heads, shared = (integer(attributes, f"{of}_num_heads") for of in ("q", "kv"))
-    if min(heads, shared) < 1 or key[2] % shared or value[2] % shared:
-        raise InputError(f"{shared} heads do not suit key {key} and value {value}")
-    keys, values = key[2] // shared, value[2] // shared
-    return ((*query[:2], heads * values), (query[0], shared, keys, values))
-
-
-def linear_attention_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """Return the products of each token with the state: of keys, of queries, of the delta rule."""
-    (b, tokens, _), (_, heads, keys, values) = inputs[0], outputs[1]
-    delta = "delta" in text(attributes, "update_rule", "gated_delta")
-    times = integer(attributes, "q_num_heads") + heads * (2 if delta else 1)
-    return Gemm(batch=b, m=tokens * times, k=keys, n=values, a=(0, 1), b=(2,))
 
 
 def rotary_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:

@@ -78,53 +78,21 @@ def transposed_convolution_product(inputs: Shapes, outputs: Shapes, attributes: 
 
 def pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Slide a window over each channel."""
-    expect_rank(inputs[0], 3, "input")
+    _require_channels_first(inputs[0], attributes)
     kernel = integers(attributes, "kernel_shape")
     return ((*inputs[0][:2], *window_shape(inputs[0][2:], kernel, attributes)),)
 
 
-def pooling_indices_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Slide a window over each channel; two results of a shape."""
-    return pooling_shapes(inputs, attributes) * 2
-
-
-def channels_last_pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Slide a window over each channel of images whose channels are the last axis."""
-    (found,) = pooling_shapes((_channels_first(inputs[0]),), attributes)
-    return ((found[0], *found[2:], found[1]),)
-
-
-def laid_out_pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Slide a window over each channel, which are the last axis where ``channels_last`` says so."""
-    last = integer(attributes, "channels_last", 0)
-    return (
-        channels_last_pooling_shapes(inputs, attributes)
-        if last
-        else pooling_shapes(inputs, attributes)
-    )
-
-
-def laid_out_pooling_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Combine the windows of each channel, which are the last axis or the second."""
-    window = "*(strides*y + dilations*r - pads)"
-    if integer(attributes, "channels_last", 0):
-        return f"y0[n, *y, c] += x0[n, {window}, c]; r < kernel_shape"
-    return f"y0[n, c, *y] += x0[n, c, {window}]; r < kernel_shape"
-
-
 def global_pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Leave one element of each channel."""
-    expect_rank(inputs[0], 3, "input")
+    _require_channels_first(inputs[0], attributes)
     return ((*inputs[0][:2], *(1 for _ in inputs[0][2:])),)
 
 
-def laid_out_global_pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Leave one element of each channel, the last axis where ``channels_last`` says so."""
-    x = inputs[0]
+def _require_channels_first(x: Shape, attributes: Attributes) -> None:
     expect_rank(x, 3, "input")
-    ones = (1,) * (len(x) - 2)
-    last = integer(attributes, "channels_last", 0)
-    return ((x[0], *ones, x[-1]) if last else (*x[:2], *ones),)
+    if integer(attributes, "channels_last", 0):  # of ONNX Runtime's quantized poolings
+        raise InputError("has its channels last; export it with channels on axis 1")
 
 
 def regions_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -224,11 +192,6 @@ def transposed_window_shape(spatial: Shape, kernel: Shape, attributes: Attribute
         - pads[rank + axis]
         for axis in range(rank)
     )
-
-
-def _channels_first(shape: tuple[int, ...]) -> tuple[int, ...]:
-    expect_rank(shape, 3, "input")
-    return (shape[0], shape[-1], *shape[1:-1])
 
 
 def _per_axis(attributes: Attributes, name: str, rank: int) -> tuple[int, ...]:

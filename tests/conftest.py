@@ -7,10 +7,10 @@ from hypothesis import settings
 from tests.thorough import THOROUGH
 
 # A busy machine takes its time: limits on it are tests of their own. The short suite draws the same
-# examples each time, so that it says what a change broke; the thorough one draws others each time.
+# examples each time, so that it says what a change broke; the nightly one draws others each time.
 settings.register_profile("short", deadline=None, derandomize=True)
-settings.register_profile("thorough", deadline=None)
-settings.load_profile("thorough" if THOROUGH else "short")
+settings.register_profile("nightly", deadline=None)
+settings.load_profile("nightly" if THOROUGH else "short")
 
 
 @pytest.fixture(autouse=True, scope="session")

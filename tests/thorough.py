@@ -1,6 +1,6 @@
-"""How many random cases tests try: a quarter, or with ``SPMOPT_TESTS=thorough`` all of them.
+"""How many random cases tests try: a part of them, or with ``SPMOPT_TESTS=nightly`` all of them.
 
-All of them are twenty CPU minutes; a quarter of the cases of the slowest tests leaves eight.
+All of them are twenty CPU minutes (``.ci/nightly``); a part leaves as many kinds of faults noticed.
 """
 
 from __future__ import annotations
@@ -9,20 +9,26 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
-THOROUGH = os.environ.get("SPMOPT_TESTS") == "thorough"
-_PARTS = 1 if THOROUGH else 4
+import pytest
+
+THOROUGH = os.environ.get("SPMOPT_TESTS") == "nightly"
+_PARTS = 4
 
 T = TypeVar("T")
 
 
-def some(cases: Sequence[T]) -> Sequence[T]:
-    """Return the first quarter of the cases, at least one, or all of them.
+def some(cases: Sequence[T], parts: int = _PARTS) -> Sequence[T]:
+    """Return the first of so many parts of the cases, at least one, or all of them.
 
     Not every fourth: tests choose objectives and features by the remainder of a seed.
     """
-    return cases[: -(-len(cases) // _PARTS)]
+    return cases[: share(len(cases), parts)]
 
 
-def share(count: int) -> int:
-    """Return a quarter of a count, or all of it: of examples to draw, of cases that must occur."""
-    return -(-count // _PARTS)
+def share(count: int, parts: int = _PARTS) -> int:
+    """Return a part of a count, or all of it: of examples to draw, of cases that must occur."""
+    return count if THOROUGH else -(-count // parts)
+
+
+nightly = pytest.mark.skipif(not THOROUGH, reason="takes seconds; .ci/nightly runs it")
+"""Marks tests of single large cases."""

@@ -17,6 +17,7 @@ from formulations.solver.program import Floats, SolverResult
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.timeline import Access, Timeline, relax_timeline
+from tests.checked import need
 from tests.strategies import random_problem
 
 OBJECTIVES = ("traffic", "time", "energy")
@@ -117,8 +118,7 @@ def solved(case: Case, columns: PathColumns, **options: Any) -> tuple[Master, So
     """The compact program over ``columns``, its solution, and its value in objective units."""
     built = Master(case.intervals, case.coefficients, columns, page_bytes=1)
     answer = solve(built.program, options={"solver": "simplex", **options})
-    assert answer.objective is not None
-    value = answer.objective * built.unit_bytes * built.dual_unit + case.coefficients.constant
+    value = need(answer.objective) * built.unit_bytes * built.dual_unit + case.coefficients.constant
     return built, answer, value
 
 

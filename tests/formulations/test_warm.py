@@ -19,6 +19,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relax_timeline
 from spmopt.verifier import bound
+from tests.checked import need
 from tests.strategies import problems, random_problem
 from tests.thorough import share
 
@@ -40,18 +41,15 @@ def coefficients(problem: Problem) -> CostCoefficients:
 @given(problem=problems())
 def test_the_optimum_is_the_same_from_any_duals(problem: Problem) -> None:
     duals, _ = enclosed(wider(problem), Request(tolerance=TOLERANCE))
-    assert duals is not None
-    assert bound(problem, duals) <= _enclosed(problem, None)[1]
-    cold, warm = _enclosed(problem, None), _enclosed(problem, duals)
+    assert bound(problem, need(duals)) <= _enclosed(problem, None)[1]
+    cold, warm = _enclosed(problem, None), _enclosed(problem, need(duals))
     assert cold[0] <= warm[1]
     assert warm[0] <= cold[1]
 
 
 def _enclosed(problem: Problem, duals: Certificate | None) -> tuple[Fraction, Fraction]:
     found, upper = enclosed(problem, Request(tolerance=TOLERANCE, duals=duals))
-    assert found is not None
-    assert upper is not None
-    return bound(problem, found), upper
+    return bound(problem, need(found)), need(upper)
 
 
 def test_few_steps_from_given_duals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,8 +76,7 @@ def test_duals_return_from_a_certificate(seed: int) -> None:
     found, _ = enclosed(problem, Request(tolerance=TOLERANCE))
     assert found is not None
     own = coefficients(problem)
-    duals = multipliers(found, own)
-    assert duals is not None
+    duals = need(multipliers(found, own))
     again = certificate(problem, MAKESPAN, own, duals)
     assert float(bound(problem, again)) == pytest.approx(float(bound(problem, found)), rel=1e-9)
 

@@ -15,6 +15,7 @@ from spmopt.core.result import Certificate, Outcome, Result
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import SchedulerEntry
+from tests.checked import need
 
 Answer = Callable[[Problem, Request], Outcome]
 
@@ -80,5 +81,4 @@ def keeps_start(problem: Problem, request: Request) -> Outcome:
 
 
 def exact(result: Result) -> Fraction:
-    assert result.value is not None
-    return result.value
+    return need(result.value)

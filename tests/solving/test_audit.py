@@ -20,6 +20,7 @@ from spmopt.core.scheduler import Request
 from spmopt.reporting.verification import verification_lines, verification_record
 from spmopt.solving import compare, solve
 from spmopt.verifier import bound
+from tests.checked import need
 from tests.solving.fakes import bounds_only, free, install
 from tests.strategies import random_problem
 
@@ -34,14 +35,12 @@ def result(monkeypatch: pytest.MonkeyPatch) -> Result:
 
 @pytest.fixture
 def totals(result: Result) -> Totals:
-    assert result.totals is not None
-    return result.totals
+    return need(result.totals)
 
 
 @pytest.fixture
 def certificate(result: Result) -> Certificate:
-    assert result.certificate is not None
-    return result.certificate
+    return need(result.certificate)
 
 
 def complaint(result: Result) -> str:
@@ -75,9 +74,8 @@ def test_wrong_value(result: Result) -> None:
 
 
 def test_wrong_bound(result: Result) -> None:
-    assert result.bound is not None
-    assert "prove a bound of" in complaint(replace(result, bound=result.bound + 1))
-    lower = replace(result, bound=result.bound - 1)  # as an earlier version said, and true
+    assert "prove a bound of" in complaint(replace(result, bound=need(result.bound) + 1))
+    lower = replace(result, bound=need(result.bound) - 1)  # as an earlier version said, and true
     assert audit(PROBLEM, lower).violations == ()
     assert "no dual values to prove it" in complaint(replace(result, certificate=None))
     assert "none is claimed" in complaint(replace(result, bound=None))
@@ -122,8 +120,7 @@ def test_figures_need_a_schedule(result: Result) -> None:
 
 
 def test_optimal_needs_a_gap_within_the_tolerance(result: Result) -> None:
-    assert result.gap is not None
-    assert result.gap > 1e-3
+    assert need(result.gap) > 1e-3
     optimal = replace(result, status=Status.OPTIMAL)
     assert "the tolerance asked for is 0.0001" in complaint(optimal)
     assert "the usual tolerance" in complaint(replace(optimal, tolerance=None))
@@ -133,8 +130,7 @@ def test_optimal_needs_a_gap_within_the_tolerance(result: Result) -> None:
 def test_no_tolerance_of_a_file_makes_optimal_what_is_far_from_its_bound(
     result: Result, tolerance: float
 ) -> None:
-    assert result.gap is not None
-    assert result.gap > 0.03
+    assert need(result.gap) > 0.03
     far = replace(result, status=Status.OPTIMAL, tolerance=tolerance)
     assert "the largest that counts is 0.01" in complaint(far)
     assert audit(PROBLEM, replace(far, status=Status.FEASIBLE)).violations == ()
@@ -161,13 +157,11 @@ def test_infeasible_is_proved_again(result: Result) -> None:
     tight = replace(PROBLEM, operations=(first, *PROBLEM.operations[1:]))
     found = audit(tight, bare)
     assert found.violations == ()
-    assert found.infeasible is not None
-    assert f"operation {first.name}: its scratch needs" in str(found.infeasible)
+    assert f"operation {first.name}: its scratch needs" in str(need(found.infeasible))
 
 
 def test_bound_for_fewer_schedules(result: Result) -> None:
-    assert result.value is not None
-    rounded = float(result.value) * (1 + 1e-9)
+    rounded = float(need(result.value)) * (1 + 1e-9)
     known = ClassBound(value=rounded, holds_for="whole tensors", proved_by="a solver")
     assert audit(PROBLEM, replace(result, class_bound=known)).violations == ()
     high = replace(known, value=rounded * 1.01)
@@ -183,8 +177,7 @@ def claimed_optimum(result: Result, scheduler: str) -> Result:
 
 
 def test_a_policy_that_claims_an_enumeration_is_refused(result: Result) -> None:
-    assert result.gap is not None
-    assert result.gap > 0.01
+    assert need(result.gap) > 0.01
     claim = claimed_optimum(result, "belady")
     assert claim.claims_enumeration
     assert "belady proves nothing by enumeration" in complaint(claim)
@@ -214,8 +207,7 @@ def test_a_large_enumeration_is_the_claim_of_its_scheduler(
     assert any(said in line for line in verification_lines(PROBLEM, claim, found))
     assert verification_record(PROBLEM, claim, found)["status"] == said
     # Only of a bound for every schedule, and only within the tolerance.
-    known = claim.class_bound
-    assert known is not None
+    known = need(claim.class_bound)
     for other in (
         replace(known, value=known.value * 0.99),
         replace(known, holds_for="whole tensors"),

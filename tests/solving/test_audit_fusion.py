@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from spmopt.io.files import StoredResult, decode_result, encode_result
 from spmopt.reporting.verification import verification_lines, verification_record
 from spmopt.solving import solve
 from spmopt.verifier.fusion_bound import fusion_bound
+from tests.checked import need
 from tests.fused import MACHINE, of_graph, perceptron
 from tests.graph.networks import convolution, mlp
 
@@ -32,13 +34,11 @@ PROBLEM, RESULT = perceptron().problem, perceptron().result
 
 
 def fusion(result: Result = RESULT) -> FusionResult:
-    assert result.fusion is not None
-    return result.fusion
+    return need(result.fusion)
 
 
 def certificate(result: Result = RESULT) -> FusionCertificate:
-    found = fusion(result).certificate
-    assert found is not None
+    found = need(fusion(result).certificate)
     return found
 
 
@@ -71,6 +71,7 @@ def test_true_claims_stand() -> None:
             assert found.fusion_bound == each.result.fusion_bound
 
 
+@cache
 def striped() -> StoredResult:
     """Two convolutions in stripes, and what is behind them as a whole."""
     b = GraphBuilder("rows")
@@ -133,8 +134,7 @@ def test_a_bound_without_stripes_says_nothing_of_a_fusion_plan_with_them() -> No
 
 
 def test_a_bound_over_the_fusion_space_is_what_the_duals_prove() -> None:
-    bound = RESULT.fusion_bound
-    assert bound is not None
+    bound = need(RESULT.fusion_bound)
     higher = replace(RESULT, fusion_bound=bound + 1)
     assert f"prove a bound of {bound} over the fusion space, but {bound + 1} is" in complaint(
         higher
@@ -202,8 +202,7 @@ def test_a_bound_over_fewer_covers_than_its_name_says(changes: dict[str, Any], s
 
 
 def test_a_bound_above_the_schedule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    value = RESULT.value
-    assert value is not None
+    value = need(RESULT.value)
     monkeypatch.setattr("spmopt.audit.claims.fusion_bound", lambda *_: value + 1)
     found = complaint(replace(RESULT, fusion_bound=value + 1))
     assert (

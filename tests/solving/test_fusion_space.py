@@ -6,7 +6,6 @@ And no less.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
@@ -21,6 +20,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
+from tests.checked import need
 from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
 from tests.thorough import some
 
@@ -47,7 +47,6 @@ def asked(objective: Objective) -> Request:
     return Request(objective=objective, tolerance=0.0, time_limit_s=60.0, threads=1)
 
 
-@cache
 def compared(seed: int) -> int:
     """Check one listing, all fusion spaces; return how many had a fusion plan that fits."""
     listed = random_tileable_graph(seed, most=3)
@@ -68,15 +67,12 @@ def compared(seed: int) -> int:
             assert not known, (seed, name)
             continue
         assert known, (seed, name)
-        assert result.value is not None
-        assert result.fusion_bound is not None
-        assert result.fusion is not None
         slack = 1e-9 * min(known) + 1e-18
-        assert float(result.value) <= min(known) + slack, (seed, name)
-        assert float(result.fusion_bound) <= min(known) + slack, (seed, name)
+        assert float(need(result.value)) <= min(known) + slack, (seed, name)
+        assert float(need(result.fusion_bound)) <= min(known) + slack, (seed, name)
         wrong = [
             each.message
-            for each in audit(result.fusion.problem, result).violations
+            for each in audit(need(result.fusion).problem, result).violations
             if "without a graph" not in each.message
         ]
         assert wrong == [], (seed, name)
@@ -84,14 +80,9 @@ def compared(seed: int) -> int:
     return done
 
 
-@pytest.mark.parametrize("seed", some([400, 401, *range(403, 412)]))
-def test_it_finds_the_best_of_all_fusion_plans_of_a_fusion_space(seed: int) -> None:
-    compared(seed)
-
-
-def test_most_listings_have_fusion_plans_that_fit() -> None:
-    found = [compared(seed) for seed in (400, 405, 410)]
-    assert sum(found) > 4
+def test_it_finds_the_best_of_all_fusion_plans_of_a_fusion_space() -> None:
+    seeds = some([400, 405, 410, 401, 403, 404, 406, 407, 408, 409, 411])
+    assert sum(map(compared, seeds)) > len(seeds)  # most have some that fit
 
 
 @pytest.mark.parametrize("seed", [147, 259])

@@ -13,6 +13,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.solving import SolveParams, compare, solve
+from tests.checked import need
 from tests.solving.fakes import bounds_only, install
 from tests.strategies import random_problem
 
@@ -60,8 +61,7 @@ def test_without_a_plan_to_start_from(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_attempt_in_another_order_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
     def backwards(problem: Problem, request: Request) -> Outcome:
-        residency_plan = stream(problem, request).residency_plan
-        assert residency_plan is not None
+        residency_plan = need(stream(problem, request).residency_plan)
         steps = replace(residency_plan.steps, operation=residency_plan.steps.operation[::-1].copy())
         return Outcome(residency_plan=replace(residency_plan, steps=steps))
 

@@ -22,10 +22,12 @@ from spmopt.solving.orders import search_orders
 from spmopt.solving.records import Run
 from spmopt.solving.run_parallel import Case, schedule_all
 from spmopt.verifier import bound, verify
+from tests.checked import need
 from tests.instances import golden
 from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem
+from tests.thorough import nightly, share, some
 from tests.verifier.test_bound import random_duals
 
 
@@ -51,7 +53,7 @@ def is_legal(problem: Problem, order: list[int]) -> bool:
 
 
 def test_moves_keep_dependences_and_reach_every_order() -> None:
-    for seed in range(30):
+    for seed in some(range(30), 2):
         problem = random_problem(seed, max_operations=5, max_tensors=5)
         count = len(problem.operations)
         search, start = moves_of(problem), tuple(range(count))
@@ -81,8 +83,8 @@ def test_what_is_no_run_or_may_not_go_there_is_refused() -> None:
 
 def test_judged_by_the_bound_of_the_order() -> None:
     """Where all tensors are concerned, what is saved is what the bound falls by."""
-    compared = sum(compared_with_bounds(seed) for seed in range(150))
-    assert compared > 100
+    compared = sum(compared_with_bounds(seed) for seed in some(range(150)))
+    assert compared > share(100)
 
 
 def compared_with_bounds(seed: int) -> int:
@@ -108,8 +110,7 @@ def compared_with_bounds(seed: int) -> int:
 
 
 def test_the_better_branch_first() -> None:
-    found = search_orders(branches(), Request(time_limit_s=10), work=100.0)
-    assert found is not None
+    found = need(search_orders(branches(), Request(time_limit_s=10), work=100.0))
     assert found.order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     search = moves_of(branches())
     (start,) = search.try_all([np.arange(4)])
@@ -140,8 +141,7 @@ def test_a_process_that_dies_leaves_out_its_order(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(run_parallel, "_WORTH", 0)
     monkeypatch.setattr(apart, "call", dies)
-    found = search_orders(branches(), Request(time_limit_s=10, threads=2), work=100.0)
-    assert found is not None
+    found = need(search_orders(branches(), Request(time_limit_s=10, threads=2), work=100.0))
     assert found.order.tolist()[0] == 0
     monkeypatch.setattr(apart, "call", illegal)
     with pytest.raises(ScheduleError, match="not legal"):
@@ -152,16 +152,14 @@ def illegal(*_: object, **given: object) -> Run:
     raise ScheduleError("scheduler residency: not legal: R1")
 
 
+@nightly
 @pytest.mark.parametrize("name", ["squeezenet", "bert-tiny"])
 def test_joint_is_no_worse_at_any_size(name: str) -> None:
     workload = spmopt.load(name, training=True, batch=1)
     problem = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
     request = Request(objective=REPLAY, time_limit_s=2, threads=1)
     by_steps, joint = compare(problem, ["residency", "joint"], request)
-    assert joint.schedule is not None
     assert exact(joint) <= exact(by_steps)
-    assert joint.bound is not None
-    assert joint.bound <= exact(joint)
-    report = verify(problem, joint.schedule)
-    assert report.replay is not None
-    assert report.replay.cycles == exact(joint)
+    assert need(joint.bound) <= exact(joint)
+    report = verify(problem, need(joint.schedule))
+    assert need(report.replay).cycles == exact(joint)

@@ -25,8 +25,10 @@ from spmopt.policies.residency.ranked import keep_by_rank
 from spmopt.reporting.comparison import compare_view
 from spmopt.solving import checked_calls, compare, solve
 from spmopt.verifier import bound
+from tests.checked import need
 from tests.solving.fakes import Answer, bounds_only, free, install
 from tests.strategies import random_problem
+from tests.thorough import some
 from tests.tiny import Op, tiny
 
 
@@ -65,8 +67,7 @@ BACK = [1, 3, 0, 2]
 
 
 def proof(result: Result) -> Certificate:
-    assert result.certificate is not None
-    return result.certificate
+    return need(result.certificate)
 
 
 def order_of(result: Result) -> list[int] | None:
@@ -156,7 +157,7 @@ def test_an_order_that_no_schedule_has_proves_nothing(order: list[int]) -> None:
         bound(branches(), certificate)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20)))
 def test_the_bound_of_an_order_is_that_of_the_problem_so_listed(seed: int) -> None:
     problem = random_problem(seed, max_operations=9, max_mappings=2)
     order = depth_first(problem)

@@ -24,9 +24,7 @@ from spmopt.core.scheduler import Request
 from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.reporting.comparison import compare_view, verdict
 from spmopt.solving import compare
-from tests.brute_force import optimum
 from tests.strategies import random_problem
-from tests.thorough import some
 
 SHARE: Any = 0.3
 MIXED = Objective(
@@ -43,40 +41,6 @@ INWARD = Objective(name="inward", unit="bytes", dram_in_byte=Fraction(1))
 
 def small(seed: int) -> Problem:
     return random_problem(seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2)
-
-
-@pytest.mark.parametrize("objective", [MIXED, INWARD], ids=lambda each: each.name)
-def test_every_formulation_minimizes_any_weights(objective: Objective) -> None:
-    names = (
-        "residency:granularity=tensor",
-        "residency:granularity=tensor@pulp:highs",
-        "residency",
-        "lp-bound",
-    )
-    request = Request(objective=objective, threads=1, time_limit_s=20.0, tolerance=1e-9)
-    soon = replace(request, time_limit_s=0.1)  # it repairs to the end of its time
-    for seed in some(range(12)):
-        problem = small(seed)
-        best = {kind: optimum(problem, objective, residency=kind) for kind in ("whole", "page")}
-        results = dict(zip(names, compare(problem, names, request), strict=True))
-        (results["contiguous"],) = compare(problem, ["contiguous"], soon)
-        for name in (
-            "residency:granularity=tensor",
-            "residency:granularity=tensor@pulp:highs",
-            "residency",
-            "contiguous",
-        ):
-            known = best["whole" if "tensor" in name else "page"]
-            value = results[name].value
-            assert known is not None
-            assert value is not None
-            assert value >= known.value
-            if not objective.cycle and name != "contiguous":  # exact where time has no weight
-                assert value == known.value
-        bound = results["lp-bound"].bound
-        assert bound is not None
-        assert best["page"] is not None
-        assert bound <= best["page"].value
 
 
 def test_weights_are_exact_and_checked() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,9 @@ from spmopt.solving.windows import (
     improve_in_windows,
     with_merged_commands,
 )
-from spmopt.verifier import require_legal
+from tests.checked import need, totals_of
 from tests.instances import golden
-from tests.thorough import share, some
+from tests.thorough import nightly, share, some
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_case
 
@@ -50,7 +51,8 @@ WORK_S = 2.0
 
 
 def request(**options: object) -> Request:
-    return replace(Request(objective=REPLAY, threads=1), **options)  # type: ignore[arg-type]
+    """Return a request that only counted work ends, whatever else the machine does."""
+    return replace(Request(objective=REPLAY, threads=1, time_limit_s=inf), **options)  # type: ignore[arg-type]
 
 
 def verified(
@@ -58,8 +60,7 @@ def verified(
 ) -> VerifiedSchedule:
     assert residency_plan is not None
     schedule = assemble(problem, residency_plan)
-    totals = require_legal(problem, schedule).totals
-    assert totals is not None
+    totals = totals_of(problem, schedule)
     value = totals.value(objective)
     return VerifiedSchedule(
         origin="test", residency_plan=residency_plan, schedule=schedule, totals=totals, value=value
@@ -78,14 +79,13 @@ def test_random_plans_get_no_worse_and_stay_legal() -> None:
         problem, residency_plan = random_case(seed, free_order=seed % 2 == 0, **FEATURES)
         start = verified(problem, residency_plan)
         best = improve_in_windows(problem, start, request().phase(WORK_S))
-        totals = require_legal(problem, best.schedule).totals
-        assert totals is not None
+        totals = totals_of(problem, best.schedule)
         assert totals.value(REPLAY) == best.value <= start.value
         better += best.value < start.value
     assert better >= share(8)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some(range(8), 2))
 def test_a_decision_to_change_nothing_changes_nothing(seed: int) -> None:
     problem, residency_plan = random_case(
         seed, **FEATURES, page_bytes=1
@@ -120,7 +120,7 @@ def test_the_replay_ends_no_later_than_a_window_says(duplex: bool) -> None:
     """Exactly, for the cycles of a page are whole here."""
     features = {**FEATURES, "duplex": duplex, "max_tensor_pages": 3, "whole_cycles": True}
     decided_windows = 0
-    for seed in some(range(40)):
+    for seed in some(range(40), 3):
         problem, residency_plan = random_case(seed, **{**features, "max_operations": 6})
         if problem.machine.duplex != duplex:
             continue
@@ -130,11 +130,10 @@ def test_the_replay_ends_no_later_than_a_window_says(duplex: bool) -> None:
         if decision is None:
             continue
         found = cuts.apply(cut, decision)
-        totals = require_legal(problem, schedule_all(problem, found)).totals
-        assert totals is not None
+        totals = totals_of(problem, schedule_all(problem, found))
         assert totals.replay_cycles <= decision.cycles + 1e-9
         decided_windows += 1
-    assert decided_windows >= share(10)
+    assert decided_windows >= share(10, 3)
 
 
 def merged(setup: int) -> tuple[Problem, ResidencyPlan]:
@@ -223,9 +222,7 @@ def with_setup(cycles: int) -> Problem:
 def test_joint_is_no_worse_where_commands_cost() -> None:
     """``page`` merges them with barriers between steps, ``joint`` without."""
     paged, joint = compare(with_setup(300), ["residency", "joint"], request(time_limit_s=5.0))
-    assert paged.totals is not None
-    assert joint.totals is not None
-    assert joint.totals.replay_cycles <= paged.totals.replay_cycles
+    assert need(joint.totals).replay_cycles <= need(paged.totals).replay_cycles
 
 
 def test_whole_tensors_stay_whole() -> None:
@@ -235,11 +232,9 @@ def test_whole_tensors_stay_whole() -> None:
     own = verified(problem, whole_tensors(problem, asked).residency_plan, MAKESPAN)
     found = solve(problem, "residency:granularity=tensor", asked)
     assert BY_WINDOWS in found.notes
-    assert found.schedule is not None
-    held = found.schedule.residency
+    held = need(found.schedule).residency
     sizes = np.array([tensor.size_bytes for tensor in problem.tensors])
-    assert found.value is not None
-    assert found.value < own.value
+    assert need(found.value) < own.value
     assert (held.size_bytes == sizes[held.tensor]).all()
 
 
@@ -252,13 +247,12 @@ def test_page_merges_commands_where_each_costs(setup: int) -> None:
     asked = replace(asked, on_incumbent=news.append)
     found = [solve(problem, "residency", replace(asked, threads=threads)) for threads in (1, 2)]
     assert found[0].schedule == found[1].schedule
-    assert found[0].value is not None
-    assert found[0].bound is not None
     assert {each.scheduler for each in news} == {"residency"}
     assert (BY_WINDOWS in found[0].notes) == (setup > 0)
-    assert found[0].bound <= found[0].value <= by_bytes.value * (0.97 if setup else 1)
+    assert need(found[0].bound) <= need(found[0].value) <= by_bytes.value * (0.97 if setup else 1)
 
 
+@nightly
 def test_the_schedule_of_a_fusion_plan_is_of_few_commands_too() -> None:
     problem = lower(load("alexnet", batch=1), machine("rtx2080ti", spm="1MB", dma_setup=500))
     # Near enough for it to end long before its limit.
@@ -315,5 +309,4 @@ def test_what_no_longer_holds_of_a_schedule_is_not_said(monkeypatch: pytest.Monk
     )
     found, _ = commands(monkeypatch, run_of((*of_old, "true"), whole), 0.0)
     assert found.notes == ("true", BY_WINDOWS)
-    assert found.outcome is not None
-    assert found.outcome.class_bound is None
+    assert need(found.outcome).class_bound is None

@@ -16,6 +16,7 @@ from spmopt.core.problem import Problem
 from spmopt.verifier import verify
 from spmopt.verifier.any_order import _loose, any_order_bound
 from tests.brute_force import optimum
+from tests.checked import need
 from tests.strategies import random_problem
 from tests.thorough import share
 from tests.tiny import Op, tiny
@@ -39,12 +40,11 @@ def test_no_legal_schedule_of_any_order_costs_less(seed: int, whole: bool, duple
     features = {"max_operations": 7, "max_mappings": 2, "duplex": duplex, "setup": True}
     problem, schedule = random_schedule(seed, free_order=True, **features)
     report = verify(problem, schedule)
-    assert report.totals is not None
     if whole and verify(complete(problem), schedule).totals is None:
         return  # its order is none of the complete problem
     on = complete(problem) if whole else problem
     for objective in (*objectives(problem), REPLAY):
-        assert any_order_bound(on, objective) <= report.totals.value(objective)
+        assert any_order_bound(on, objective) <= need(report.totals).value(objective)
 
 
 @settings(max_examples=share(200), deadline=None)
@@ -69,9 +69,8 @@ def test_without_some_predecessors(seed: int, left: float, duplex: bool) -> None
         reject()
     totals = verify(problem, schedule).totals
     assume(totals is not None)
-    assert totals is not None
     for objective in (*objectives(problem), REPLAY):
-        assert any_order_bound(problem, objective) <= totals.value(objective)
+        assert any_order_bound(problem, objective) <= need(totals).value(objective)
 
 
 @settings(max_examples=share(300), deadline=None)
@@ -102,8 +101,7 @@ def test_loose_tensors_are_those_that_a_walk_over_operations_finds(seed: int, le
 def test_at_most_the_optimum(seed: int) -> None:
     problem = complete(random_problem(seed, max_operations=3, max_tensors=3, max_tensor_pages=2))
     for objective in (MAKESPAN, TRAFFIC):
-        best = optimum(problem, objective)
-        assert best is not None
+        best = need(optimum(problem, objective))
         assert any_order_bound(problem, objective) <= best.value
 
 

@@ -16,11 +16,14 @@ import pytest
 from spmopt.core.machine import Bank
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Moves, Schedule
+from spmopt.io.files import encode_problem, encode_schedule
 from spmopt.verifier import verify
+from tests.checked import need
 from tests.formulations.banks.cases import campaign_case
-from tests.thorough import some
+from tests.fuzz.schedule_checker import why_wrong
+from tests.thorough import share, some
+from tests.verifier.bank_figures import figures
 from tests.verifier.random_banks import random_banked
-from tests.verifier.small_bank_checker import checked
 
 Case = tuple[Problem, Schedule]
 Change = Callable[[Problem, Schedule, np.random.Generator], Case | None]
@@ -28,18 +31,21 @@ Change = Callable[[Problem, Schedule, np.random.Generator], Case | None]
 
 def agree(problem: Problem, schedule: Schedule) -> bool:
     """Compare the verifier with the small checker; whether both take the schedule."""
-    report, own = verify(problem, schedule), checked(problem, schedule)
-    assert report.legal == (own.refused is None), (report.violations, own.refused)
+    report = verify(problem, schedule)
+    rules = {violation.rule for violation in report.violations}
+    if "R0" not in rules:  # of tables that are not well formed the checker says nothing
+        document = {"problem": encode_problem(problem), "schedule": encode_schedule(schedule)}
+        why = why_wrong(document)
+        assert report.legal == (why is None), (report.violations, why)
     if not report.legal:
-        assert {violation.rule for violation in report.violations} <= {"R0", "R1", "R8"}
+        assert rules <= {"R0", "R1", "R8"}
         return False
-    totals = report.totals
+    totals, own = report.totals, figures(problem, schedule)
     assert totals is not None
-    assert report.step_cycles is not None
     assert totals.bank_read_bytes == own.read
     assert totals.bank_write_bytes == own.write
     assert totals.moved_bytes == own.moved_bytes
-    assert tuple(report.step_cycles.tolist()) == own.cycles
+    assert tuple(need(report.step_cycles).tolist()) == own.cycles
     assert totals.makespan_cycles == sum(own.cycles)
     assert totals.replay_cycles <= totals.makespan_cycles
     return True
@@ -179,13 +185,13 @@ def test_changes_are_refused_or_cost_the_same_in_both(
     change: Change, refused: bool, legal: bool
 ) -> None:
     found: Counter[bool] = Counter()
-    for seed in range(200):
+    for seed in some(range(200), 2):
         problem, _ = campaign_case(seed)
         generator = np.random.default_rng(seed)
         changed = change(problem, random_banked(problem, generator), generator)
         if changed is not None:
             found[agree(*changed)] += 1
-    assert sum(found.values()) >= 15
+    assert sum(found.values()) >= share(15, 2)
     assert (found[False] > 0) == refused
     assert (found[True] > 0) == legal
 
@@ -194,8 +200,7 @@ def test_other_totals_of_banks_are_refused() -> None:
     for seed in range(10):
         problem, _ = campaign_case(seed)
         schedule = random_banked(problem, np.random.default_rng(seed))
-        totals = verify(problem, schedule).totals
-        assert totals is not None
+        totals = need(verify(problem, schedule).totals)
         assert verify(problem, schedule, totals).legal
         read, write = totals.bank_read_bytes, totals.bank_write_bytes
         for claimed in (

@@ -16,6 +16,7 @@ from spmopt.core.schedule import Moves, Schedule
 from spmopt.verifier import ScheduleArrays, replay, require_legal, verify
 from tests.banked import alone, banked
 from tests.banks_by_hand import BANKS, ENERGY_PJ, LITTLE, MUCH, A, B, moves, moving, problem
+from tests.checked import need, totals_of
 from tests.strategies import random_problem
 from tests.verifier.random_banks import shuffled
 from tests.verifier.random_plans import random_residency_plan
@@ -27,8 +28,7 @@ def rules(case: Problem, schedule: Schedule) -> list[str]:
 
 def test_a_move_is_legal_and_every_touch_of_a_bank_counts() -> None:
     case = problem()
-    totals = require_legal(case, moving()).totals
-    assert totals is not None
+    totals = totals_of(case, moving())
     assert list(totals.bank_read_bytes) == [Fraction(3 * MUCH + 4), Fraction(LITTLE)]
     assert list(totals.bank_write_bytes) == [Fraction(4 + 4), Fraction(4)]
     assert totals.moved_bytes == 4
@@ -111,16 +111,13 @@ def test_a_step_lasts_as_long_as_the_busiest_port(
     port = replace(BANKS[0], read_bytes_per_s=read, write_bytes_per_s=write)
     slow = replace(case, machine=replace(case.machine, banks=(port, BANKS[1])))
     report = require_legal(slow, moving())
-    assert report.step_cycles is not None
-    assert report.step_cycles.tolist() == cycles
-    assert report.totals is not None
-    assert report.totals.value(MAKESPAN) == sum(cycles)
+    assert need(report.step_cycles).tolist() == cycles
+    assert need(report.totals).value(MAKESPAN) == sum(cycles)
 
 
 def test_an_objective_of_other_banks_is_refused() -> None:
     case = problem()
-    totals = require_legal(case, moving()).totals
-    assert totals is not None
+    totals = totals_of(case, moving())
     other = energy_objective(replace(case.machine, spm_bytes=4, banks=BANKS[:1]))
     with pytest.raises(InputError, match="weights of 1 banks, the schedule is for 2"):
         totals.value(other)
@@ -149,12 +146,10 @@ def test_one_bank_costs_what_a_uniform_scratchpad_does(seed: int) -> None:
     residency_plan = random_residency_plan(uniform, np.random.default_rng(seed), False)
     schedule = assemble(uniform, residency_plan)
     plain, own = (require_legal(case, schedule).totals for case in (uniform, one))
-    assert plain is not None
-    assert own is not None
-    assert own.value(energy_objective(one.machine)) == plain.value(
+    assert need(own).value(energy_objective(one.machine)) == need(plain).value(
         energy_objective(uniform.machine)
     )
-    assert own.makespan_cycles == plain.makespan_cycles
+    assert need(own).makespan_cycles == need(plain).makespan_cycles
 
 
 def test_no_moves_are_an_empty_table() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -17,11 +18,12 @@ from spmopt.core.result import WHOLE_TENSORS, Certificate
 from spmopt.verifier import bound
 from spmopt.verifier.absent import never_resident
 from tests.brute_force import optimum
+from tests.checked import need
 from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
 from tests.verifier.naive_bound import naive_bound
-from tests.verifier.test_bound import duals, objectives, random_duals
+from tests.verifier.test_bound import climb, duals, objectives, random_duals
 
 BOUND = import_module("spmopt.verifier.bound")
 SMALL = {"max_operations": 3, "max_tensors": 3, "max_tensor_pages": 2, "max_mappings": 2}
@@ -89,32 +91,8 @@ def test_equal_to_the_bound_from_the_rules() -> None:
     assert more >= share(100)
 
 
-def climb(
-    problem: Problem,
-    objective: Objective,
-    generator: np.random.Generator,
-    tries: int = 60,
-) -> Fraction:
-    """The best bound of random dual values, changed one at a time for the better."""
-    best = random_duals(problem, objective, generator, bits=20)
-    value = of_whole(problem, best)
-    for _ in range(tries):
-        other = random_duals(problem, objective, generator, bits=20)
-        step = np.arange(best.spm.size) == generator.integers(best.spm.size)
-        trial = replace(
-            best,
-            spm=np.where(step, other.spm, best.spm),
-            dram_in=np.where(step, other.dram_in, best.dram_in),
-            dram_out=np.where(step, other.dram_out, best.dram_out),
-        )
-        if (found := of_whole(problem, trial)) > value:
-            best, value = trial, found
-    return value
-
-
 def least(problem: Problem, objective: Objective) -> Fraction:
-    found = optimum(problem, objective, residency="uses")
-    assert found is not None
+    found = need(optimum(problem, objective, residency="uses"))
     return found.value
 
 
@@ -126,7 +104,9 @@ def violations(seeds: Sequence[int]) -> Iterator[int]:
             continue
         for objective in (MAKESPAN, TRAFFIC):
             generator = np.random.default_rng(seed)
-            if climb(problem, objective, generator) > least(problem, objective):
+            draw = partial(random_duals, problem, objective, generator, bits=20)
+            proved = climb(partial(of_whole, problem), draw, generator, 60)
+            if proved > least(problem, objective):
                 yield seed
 
 

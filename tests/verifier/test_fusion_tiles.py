@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
-from time import process_time
 from typing import Any
 
 import pytest
@@ -34,10 +33,11 @@ from spmopt.verifier.tile_maps import (
     TileMaps,
     ValueMap,
 )
+from tests.checked import need
 from tests.fused import MACHINE
 from tests.graph.feature_maps import feature_maps, striped
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
-from tests.thorough import share
+from tests.thorough import nightly, share
 from tests.verifier.naive_fusion_tiles import chunked, whole
 
 
@@ -46,8 +46,7 @@ def listed(graph: Graph) -> TileableGraph:
 
 
 def maps_of(found: TileableGraph, fusion_plan: FusionPlan) -> TileMaps:
-    assert found.graph is not None
-    return tile_maps(found.graph, found, fusion_plan, found.problem(fusion_plan)[0])
+    return tile_maps(need(found.graph), found, fusion_plan, found.problem(fusion_plan)[0])
 
 
 def said(maps: TileMaps) -> list[str]:
@@ -506,7 +505,8 @@ def test_faults_of_stripes_are_named() -> None:
     assert said(replace(maps, parts=parts)) == ["r: its parts do not add up to it"]
 
 
-def test_many_stripes_are_checked_in_little_time() -> None:
+@nightly
+def test_many_stripes_are_checked() -> None:
     found = tileable(zoo.network("mobilenetv2", batch=32), MACHINE, mapper=UNFOLDED)
     fusion_plan = (
         FusedGroup(begin=0, end=33, micro_batches=32, stripes=7),
@@ -515,15 +515,4 @@ def test_many_stripes_are_checked_in_little_time() -> None:
     )
     maps = maps_of(found, fusion_plan)
     assert len(maps.fusion_tiles) > 10_000
-    began = process_time()
     assert check_fusion(maps) == ()
-    assert process_time() - began < 10  # 0.6 s on an idle machine
-
-
-def test_many_operations_are_checked_in_little_time() -> None:
-    found = listed(training_graph(zoo.network("resnet50", batch=32)))
-    maps = maps_of(found, found.uniform(32))
-    assert len(maps.fusion_tiles) > 7_500
-    began = process_time()
-    assert check_fusion(maps) == ()
-    assert process_time() - began < 5  # 0.25 s on an idle machine

@@ -13,6 +13,7 @@ from spmopt.core.machine import Energy
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.result import Totals
 from spmopt.verifier import require_legal, verify
+from tests.checked import need
 from tests.verifier.hand_made import Case, all_cases, reuse, two_layers
 
 CASES = all_cases()
@@ -27,8 +28,7 @@ def test_totals_are_those_computed_by_hand(case: Case) -> None:
     report = verify(case.problem, case.schedule)
     assert report.violations == ()
     assert report.totals == case.totals
-    assert report.step_cycles is not None
-    assert report.step_cycles.tolist() == list(case.step_cycles)
+    assert need(report.step_cycles).tolist() == list(case.step_cycles)
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,7 @@ def test_transfers_that_an_older_file_did_not_count_are_not_compared(case: Case)
 
 def test_the_replay_of_reuse_is_the_one_worked_out_by_hand() -> None:
     case = reuse()
-    run = verify(case.problem, case.schedule).replay
-    assert run is not None
+    run = need(verify(case.problem, case.schedule).replay)
     assert run.operation_start.tolist() == [0, 9, 17, 24]
     assert run.operation_end.tolist() == [9, 15, 24, 33]
     assert run.command_start.tolist() == [0, 9, 13, 17, 21, 29, 33]
@@ -66,8 +65,7 @@ def test_energy_counts_every_event_once() -> None:
         dram_pj_per_byte=100, spm_read_pj_per_byte=1, spm_write_pj_per_byte=2, mac_pj=4, leakage_w=5
     )
     machine = replace(case.problem.machine, energy=duals)
-    totals = verify(replace(case.problem, machine=machine), case.schedule).totals
-    assert totals is not None
+    totals = need(verify(replace(case.problem, machine=machine), case.schedule).totals)
     assert totals.value(MAKESPAN) == 15
     assert totals.value(TRAFFIC) == 24
     pico = Fraction(1, 10**12)
@@ -106,8 +104,7 @@ def test_times_are_exact_where_64_bits_overflow() -> None:
         commands=replace(case.schedule.commands, end=np.full(3, 2 * size)),
     )
     problem = replace(case.problem, machine=machine, tensors=tensors)
-    totals = verify(problem, schedule).totals
+    totals = need(verify(problem, schedule).totals)
     one = 1 - (-2 * size * 1_545_000_000 // (616 * 10**9 + 1))
-    assert totals is not None
     assert totals.dma_cycles == 3 * one
     assert totals.makespan_cycles == 3 * one

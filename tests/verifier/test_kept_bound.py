@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from itertools import combinations
 
@@ -18,11 +19,12 @@ from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate, Charges
 from spmopt.verifier import bound
 from spmopt.verifier.kept_bound import largest
 from tests.brute_force import optimum
+from tests.checked import need
 from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
 from tests.verifier.naive_bound import naive_bound
-from tests.verifier.test_bound import duals, objectives, random_duals
+from tests.verifier.test_bound import climb, duals, objectives, random_duals
 
 MODULE = import_module("spmopt.verifier.kept_bound")
 SMALL = {"max_operations": 4, "max_tensors": 3, "max_tensor_pages": 2, "max_mappings": 2}
@@ -65,8 +67,7 @@ def test_two_of_three_tensors_fit() -> None:
     rows = {(1, tensor): 1 for tensor in range(3)}
     assert proved(problem, charged(free, rows)) == 24 + 8
     assert proved(problem, charged(free, {})) == 24
-    best = optimum(problem, TRAFFIC, residency="kept")
-    assert best is not None
+    best = need(optimum(problem, TRAFFIC, residency="kept"))
     assert best.value == 24 + 8
     # All that prices say for any schedule: 12 of 24 bytes come again beside one page of another.
     assert bound(problem, duals(TRAFFIC, [0, 1, 0], [0] * 3)) == 24 + 4
@@ -86,34 +87,11 @@ def test_equal_to_the_bound_from_the_rules() -> None:
     assert other >= share(200)
 
 
-def climb(problem: Problem, objective: Objective, generator: np.random.Generator) -> Fraction:
-    """The best bound of random dual values and charges, those of a step changed for the better."""
-    best = random_charges(problem, random_duals(problem, objective, generator, 20), generator)
-    value = proved(problem, best)
-    for _ in range(60):
-        plain = random_duals(problem, objective, generator, 20)
-        other = random_charges(problem, plain, generator)
-        at = int(generator.integers(best.spm.size))
-        step, own, new = np.arange(best.spm.size) == at, best.charges, other.charges
-        assert own is not None
-        assert new is not None
-        rows = {
-            (s, t): p
-            for table, mine in ((own, False), (new, True))
-            for s, t, p in zip(
-                table.step.tolist(), table.tensor.tolist(), table.dual.tolist(), strict=True
-            )
-            if (s == at) is mine
-        }
-        # Else charges only.
-        names = ("spm", "dram_in", "dram_out") if generator.random() < 0.5 else ()
-        columns = {
-            name: np.where(step, getattr(other, name), getattr(best, name)) for name in names
-        }
-        trial = charged(replace(best, **columns), rows)
-        if (found := proved(problem, trial)) > value:
-            best, value = trial, found
-    return value
+def draw_charged(
+    problem: Problem, objective: Objective, generator: np.random.Generator
+) -> Certificate:
+    """Return random dual values and charges."""
+    return random_charges(problem, random_duals(problem, objective, generator, 20), generator)
 
 
 def violations(seeds: Sequence[int]) -> Iterator[int]:
@@ -121,9 +99,10 @@ def violations(seeds: Sequence[int]) -> Iterator[int]:
     for seed in seeds:
         problem = random_problem(seed, **SMALL, duplex=True, setup=True)
         for objective in (MAKESPAN, TRAFFIC):
-            best = optimum(problem, objective, residency="kept")
-            assert best is not None
-            if climb(problem, objective, np.random.default_rng(seed)) > best.value:
+            best = need(optimum(problem, objective, residency="kept"))
+            generator = np.random.default_rng(seed)
+            draw = partial(draw_charged, problem, objective, generator)
+            if climb(partial(proved, problem), draw, generator, 60) > best.value:
                 yield seed
 
 

@@ -20,6 +20,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.verifier import Replay, bound, verify
+from tests.checked import need
 from tests.strategies import random_problem
 from tests.thorough import share
 from tests.tiny import Op, tiny
@@ -48,8 +49,7 @@ def test_no_legal_schedule_replays_in_less(seed: int, duplex: bool, mixed: bool)
     problem, schedule = random_schedule(
         seed, max_operations=7, max_mappings=2, duplex=duplex, setup=seed % 3 == 0
     )
-    totals = verify(problem, schedule).totals
-    assert totals is not None
+    totals = need(verify(problem, schedule).totals)
     generator = np.random.default_rng(seed)
     objective = MIXED if mixed else REPLAY
     for _ in range(4):
@@ -104,15 +104,13 @@ def test_the_best_duals_prove_what_good_schedules_take() -> None:
     for seed in range(12):
         problem = random_problem(seed, max_tensors=3, **features)
         generator, request = np.random.default_rng(seed), Request(objective=REPLAY, threads=1)
-        certificate = fluid.schedule(problem, request).certificate
-        assert certificate is not None
+        certificate = need(fluid.schedule(problem, request).certificate)
         proved, best = bound(problem, certificate), 10**9
         for _ in range(16):
             residency_plan = assemble(
                 problem, random_residency_plan(problem, generator, free_order=False)
             )
-            totals = verify(problem, scatter(problem, residency_plan, generator)).totals
-            assert totals is not None
+            totals = need(verify(problem, scatter(problem, residency_plan, generator)).totals)
             best = min(best, totals.replay_cycles)
         assert proved <= best
         exact += float(best - proved) <= 1e-6 * best
@@ -132,8 +130,7 @@ def test_a_page_is_of_one_tensor_at_a_time(seed: int) -> None:
         setup=seed % 3 == 0,
         page_bytes=1 + 3 * (seed % 2),
     )
-    run = verify(problem, schedule).replay
-    assert run is not None
+    run = need(verify(problem, schedule).replay)
     owned = dict[int, list[tuple[int, int, int]]]()
     for address, *times in owners(problem, schedule, run):
         owned.setdefault(address, []).append((times[0], times[1], times[2]))

@@ -14,7 +14,8 @@ from spmopt.core.result import Certificate
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
-from spmopt.verifier import bound, require_legal
+from spmopt.verifier import bound
+from tests.checked import need, totals_of
 from tests.strategies import random_problem
 from tests.thorough import some
 from tests.tiny import Op, tiny
@@ -61,8 +62,7 @@ def duals(*columns: np.ndarray) -> Certificate:
 
 
 def replayed(problem: Problem, residency_plan: ResidencyPlan) -> int:
-    totals = require_legal(problem, assemble(problem, residency_plan)).totals
-    assert totals is not None
+    totals = totals_of(problem, residency_plan)
     return totals.replay_cycles
 
 
@@ -137,13 +137,11 @@ def test_the_best_duals_below_scattered_schedules(seed: int) -> None:
     )
     generator = np.random.default_rng(seed)
     request = Request(objective=REPLAY, threads=1)
-    certificate = fluid.schedule(problem, request).certificate
-    assert certificate is not None
+    certificate = need(fluid.schedule(problem, request).certificate)
     proved = bound(problem, certificate)
     for _ in range(20):
         residency_plan = assemble(
             problem, random_residency_plan(problem, generator, free_order=False)
         )
-        totals = require_legal(problem, scatter(problem, residency_plan, generator)).totals
-        assert totals is not None
+        totals = totals_of(problem, scatter(problem, residency_plan, generator))
         assert proved <= totals.replay_cycles

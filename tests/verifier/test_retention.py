@@ -17,6 +17,7 @@ from spmopt.core.table import Bools
 from spmopt.verifier import require_legal, verify
 from tests.banked import banked
 from tests.banks_by_hand import moving, problem
+from tests.checked import need
 from tests.verifier.random_banks import shuffled
 from tests.verifier.random_plans import random_residency_plan
 
@@ -113,8 +114,7 @@ def test_schedules_are_legal_for_as_long_as_their_oldest_page_lasts() -> None:
         schedule = assemble(plain, random_residency_plan(plain, generator, seed % 5 == 0))
         if seed % 4:
             schedule = fused(shuffled(plain, schedule, generator), generator)
-        cycles = require_legal(plain, schedule).step_cycles
-        assert cycles is not None
+        cycles = need(require_legal(plain, schedule).step_cycles)
         ages = oldest(plain, schedule, cycles.tolist())
         require_legal(forgetting(plain, *ages), schedule)
         for bank in np.flatnonzero(ages).tolist():

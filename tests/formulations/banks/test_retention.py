@@ -13,6 +13,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
 from tests.banked import banked
+from tests.checked import need
 from tests.formulations.banks.brute_force import optimum
 from tests.formulations.banks.test_optimum import TINY
 from tests.thorough import share, some
@@ -23,8 +24,7 @@ def case(seed: int, objective: str, *, ports: bool) -> tuple[Problem, Problem]:
     """Banks of which the cheapest forgets within the time of the whole schedule; and as before."""
     plain = banked(seed, ports=ports, **TINY)
     goal = objective_named(objective, plain.machine)
-    totals = solve(plain, "banks", Request(objective=goal, threads=1)).totals
-    assert totals is not None
+    totals = need(solve(plain, "banks", Request(objective=goal, threads=1)).totals)
     limit = int(np.random.default_rng(seed).integers(1, max(2, totals.makespan_cycles)))
     banks = plain.machine.banks
     duals = [bank.read_pj_per_byte + bank.write_pj_per_byte for bank in banks]
@@ -44,13 +44,11 @@ def test_bound_optimum_and_schedule_are_in_this_order(name: str, ports: bool) ->
         objective = objective_named(name, problem.machine)
         best, free = optimum(problem, objective), optimum(plain, objective)
         found = solve(problem, "banks", Request(objective=objective, threads=1))
-        assert free is not None
-        assert found.bound is not None
         if best is None:
             assert found.status == "unknown"
             continue
-        assert found.bound <= best.value, seed
-        dearer += free.value < best.value
+        assert need(found.bound) <= best.value, seed
+        dearer += need(free).value < best.value
         if found.value is None:
             assert found.status == "unknown"
             continue

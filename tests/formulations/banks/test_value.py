@@ -14,8 +14,9 @@ from spmopt.assemble import assemble
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import BankRows, ResidencyPlan, Schedule
 from spmopt.core.timeline import timeline
-from spmopt.verifier import require_legal
+from tests.checked import totals_of
 from tests.formulations.banks.cases import campaign_case
+from tests.thorough import share, some
 from tests.verifier.random_banks import shuffled
 from tests.verifier.random_plans import random_residency_plan
 
@@ -30,14 +31,13 @@ def banks_of(problem: Problem, schedule: Schedule) -> BankRows:
     return BankRows.of_rows(rows)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", some(range(60)))
 def test_it_is_the_verifiers(seed: int) -> None:
     problem, objective = campaign_case(seed)
     generator = np.random.default_rng(seed)
     residency_plan = random_residency_plan(problem, generator, False)
     schedule = shuffled(problem, assemble(problem, residency_plan), generator)
-    totals = require_legal(problem, schedule).totals
-    assert totals is not None
+    totals = totals_of(problem, schedule)
     banked = replace(residency_plan, banks=banks_of(problem, schedule))
     assert residency_plan_value(problem, banked, objective) == totals.value(objective)
 
@@ -49,18 +49,17 @@ def _facts(seed: int) -> tuple[Problem, ResidencyPlan, BankCoefficients]:
     return problem, residency_plan, BankCoefficients(problem, line, objective, relaxed=False)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", some(range(60)))
 def test_there_is_always_room_without_a_move(seed: int) -> None:
     problem, residency_plan, facts = _facts(seed)
     banked = replace(residency_plan, banks=bank_rows(first_fit(facts, residency_plan)))
-    totals = require_legal(problem, assemble(problem, banked)).totals
-    assert totals is not None
+    totals = totals_of(problem, banked)
     assert totals.moved_bytes == 0
 
 
 def test_all_in_one_bank_touches_no_other() -> None:
     tried = 0
-    for seed in range(80):
+    for seed in some(range(80)):
         problem, residency_plan, facts = _facts(seed)
         for bank, pages in enumerate(problem.machine.bank_pages):
             chosen = all_in(facts, residency_plan, bank)
@@ -70,10 +69,9 @@ def test_all_in_one_bank_touches_no_other() -> None:
             if (used + chosen.scratch.sum(axis=1)).max() > pages or bank == 0:
                 continue
             banked = replace(residency_plan, banks=bank_rows(chosen))
-            totals = require_legal(problem, assemble(problem, banked)).totals
-            assert totals is not None
+            totals = totals_of(problem, banked)
             others = [k for k in range(1, facts.bank_count) if k != bank]
             assert all(totals.bank_read_bytes[k] == totals.bank_write_bytes[k] == 0 for k in others)
             assert totals.moved_bytes == 0
             tried += 1
-    assert tried >= 8
+    assert tried >= share(8)

@@ -23,11 +23,8 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline, relax_timeline
-from spmopt.solving import solve
 from spmopt.verifier import bound, verify
 from tests.banked import banked
-from tests.formulations.banks.campaign import references
-from tests.formulations.banks.cases import campaign_case
 from tests.thorough import share, some
 
 NEAR = 1e-6
@@ -69,7 +66,7 @@ def random_duals(facts: BankCoefficients, seed: int) -> BankMultipliers:
     )
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", some(range(25), 2))
 def test_a_walk_proves_what_the_table_of_all_states_does(seed: int) -> None:
     _, _, facts = case(seed)
     duals, windows = random_duals(facts, seed), Windows(facts)
@@ -82,7 +79,7 @@ def test_a_walk_proves_what_the_table_of_all_states_does(seed: int) -> None:
         assert np.allclose(back[:, through], table.back[step][:, through], rtol=1e-9, atol=1e-25)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", some(range(25), 2))
 def test_windows_add_up_to_what_all_duals_prove(seed: int) -> None:
     """Each window says so of all steps, less what is fixed of the others."""
     _, _, facts = case(seed)
@@ -134,21 +131,6 @@ def test_windows_are_rounded_to_legal_plans() -> None:
         made, several = made + 1, several + (len(Windows(facts).boundaries(0.0)) > 2)
     assert made >= share(30)
     assert several >= share(10)
-
-
-@pytest.mark.usefixtures("_all_large")
-def test_their_bound_is_below_every_schedule() -> None:
-    tried = 0
-    for seed, known in enumerate(some(references()[:24])):
-        if known.optimum is None:
-            continue
-        problem, objective = campaign_case(seed)
-        found = solve(problem, "banks", Request(objective=objective, threads=1))
-        assert found.bound is not None
-        assert found.value is not None
-        assert found.bound <= known.optimum <= found.value, seed
-        tried += 1
-    assert tried >= share(16)
 
 
 @pytest.mark.usefixtures("_all_large")

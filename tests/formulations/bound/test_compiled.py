@@ -21,6 +21,7 @@ from formulations.residency.program.columns import near_best_paths
 from formulations.residency.program.paths import path_columns, path_use
 from formulations.residency.subgradient import ascend
 from spmopt.core.timeline import Access
+from tests.checked import need
 from tests.formulations.priced import Case, cases
 
 pytestmark = pytest.mark.skipif(
@@ -77,9 +78,8 @@ def test_every_figure_is_that_of_numpy(monkeypatch: pytest.MonkeyPatch, share: i
         for _ in range(3):
             duals = random_duals(case, generator)
             mine, plain = case.priced(duals), without_kernel(monkeypatch, case, duals)
-            assert mine.kernel is not None
-            assert 1 <= len(mine.kernel.shares) <= compiled._SHARES
-            several += len(mine.kernel.shares) > 1
+            assert 1 <= len(need(mine.kernel).shares) <= compiled._SHARES
+            several += len(need(mine.kernel).shares) > 1
             assert plain.kernel is None
             assert mine.value == plain.value
             assert all(map(np.array_equal, path_use(mine), path_use(plain)))
@@ -97,8 +97,7 @@ def test_no_more_threads_than_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(compiled, "_SHARE", 1)
     for case in cases(5):
         assert case.intervals.threads == 1
-        kernel = compiled.kernel_of(case.intervals)
-        assert kernel is not None
+        kernel = need(compiled.kernel_of(case.intervals))
         assert kernel.workers == 1
 
 

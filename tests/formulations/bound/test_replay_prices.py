@@ -10,6 +10,7 @@ from formulations.residency import fluid
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.scheduler import Request
 from spmopt.verifier import bound
+from tests.checked import need
 from tests.instances import golden
 
 ROUNDING = 1e-6
@@ -27,8 +28,7 @@ def test_close_to_the_optimum(name: str, part: int, optimum: int) -> None:
     found = []
     for objective in (REPLAY, MAKESPAN):
         request = Request(objective=objective, tolerance=1e-6, threads=1)
-        certificate = fluid.schedule(problem, request).certificate
-        assert certificate is not None
+        certificate = need(fluid.schedule(problem, request).certificate)
         found.append(float(bound(problem, certificate)))
     replayed, steps = found
     assert 0.99 * optimum <= replayed <= optimum * (1 + ROUNDING)

@@ -31,9 +31,10 @@ from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.solving import compare
 from spmopt.verifier import bound, require_legal
+from tests.checked import need, totals_of
 from tests.instances.golden import problem as golden
 from tests.strategies import random_problem
-from tests.thorough import share
+from tests.thorough import nightly, share
 
 
 def ranges(found: Schedule) -> None:
@@ -54,12 +55,9 @@ def scheduled(
 ) -> Schedule:
     request = Request(objective=objective, time_limit_s=limit_s, tolerance=tolerance)
     outcome = schedule(problem, request)
-    assert outcome.residency_plan is not None
-    assert outcome.certificate is not None
-    found = assemble(problem, outcome.residency_plan)
+    found = assemble(problem, need(outcome.residency_plan))
     report = require_legal(problem, found)
-    assert report.totals is not None
-    assert report.totals.value(objective) >= bound(problem, outcome.certificate)
+    assert need(report.totals).value(objective) >= bound(problem, need(outcome.certificate))
     ranges(found)
     return found
 
@@ -74,22 +72,20 @@ def test_random_problems(seed: int, objective: Objective) -> None:
         return
 
 
+@nightly
 @pytest.mark.parametrize(("name", "spm", "cost"), [("resnet50", "24MB", 5e-3)])
 def test_contiguity_costs_little(name: str, spm: str, cost: float) -> None:
     machine = load_machine("rtx2080ti", {"spm": spm})
     problem = lower(training_graph(zoo.network(name)), machine, mapper="panel")
-    found = require_legal(problem, scheduled(problem, MAKESPAN, tolerance=cost / 2)).totals
+    found = totals_of(problem, scheduled(problem, MAKESPAN, tolerance=cost / 2))
     outcome = page.schedule(problem, Request())
-    assert found is not None
-    assert outcome.certificate is not None
-    least = bound(problem, outcome.certificate)
+    least = bound(problem, need(outcome.certificate))
     assert found.makespan_cycles <= least * (1 + Fraction(cost))
 
 
 def test_without_time_starts_are_placed_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_problem(5)
-    start = find("stream").load()(problem, Request()).residency_plan
-    assert start is not None
+    start = need(find("stream").load()(problem, Request()).residency_plan)
     none = np.empty(0, np.int64)
     nothing = Holding(blocks=[], dirty=Dirty(none, none, 1))
 
@@ -205,11 +201,8 @@ def test_taking_again_gives_back_first() -> None:
     assert (low.tolist(), high.tolist()) == ([0, 3], [2, 10])
 
 
-@pytest.mark.parametrize("name", ["mlp", "attention", "residual"])
+@pytest.mark.parametrize("name", ["mlp", pytest.param("attention", marks=nightly), "residual"])
 def test_no_worse_than_policies_that_fit_as_they_are(name: str) -> None:
     belady, contiguous = compare(golden(name), ["belady", "contiguous"], Request(tolerance=1e-2))
-    assert belady.value is not None
-    assert contiguous.value is not None
-    assert contiguous.value <= belady.value
-    assert contiguous.schedule is not None
-    ranges(contiguous.schedule)
+    assert need(contiguous.value) <= need(belady.value)
+    ranges(need(contiguous.schedule))

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from formulations.residency import fluid, page
 from formulations.residency.flow.optimum import Optimum, fluid_optimum, page_optimum
 from formulations.residency.flow.savings import SavingIntervals
-from spmopt.assemble import assemble
-from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.problem import Problem
 from spmopt.core.result import Status, relative_gap
@@ -22,7 +20,8 @@ from spmopt.core.timeline import timeline_in_order
 from spmopt.solving import solve
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
-from spmopt.verifier import bound, require_legal
+from spmopt.verifier import bound
+from tests.checked import need, totals_of
 from tests.formulations.flow.cases import OBJECTIVES, pinned_problems, random_pinned
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.small import small_optimum
@@ -45,10 +44,8 @@ def applies(problem: Problem, objective: Objective = TRAFFIC) -> bool:
 
 def checked(problem: Problem, objective: Objective = TRAFFIC) -> tuple[Fraction, Fraction]:
     """Bound and value, both by the verifier."""
-    found = in_pages(problem, objective)
-    assert found is not None
-    totals = require_legal(problem, assemble(problem, found.residency_plan)).totals
-    assert totals is not None
+    found = need(in_pages(problem, objective))
+    totals = totals_of(problem, found.residency_plan)
     value = totals.value(objective)
     assert value == found.value
     least = bound(problem, found.certificate)
@@ -59,8 +56,7 @@ def checked(problem: Problem, objective: Objective = TRAFFIC) -> tuple[Fraction,
 
 
 def plain(problem: Problem, objective: Objective = TRAFFIC, *, pages: bool = False) -> float:
-    value = solve_plain(problem, objective, pages=pages).value
-    assert value is not None
+    value = need(solve_plain(problem, objective, pages=pages).value)
     return value
 
 
@@ -90,8 +86,7 @@ def test_larger_ones_have_the_plain_optimum() -> None:
         met += 1
         _, value = checked(problem, objective)
         assert float(value) == pytest.approx(plain(problem, objective, pages=True), rel=1e-6)
-        relaxed = fluid_optimum(problem, Request(objective=objective))
-        assert relaxed is not None
+        relaxed = need(fluid_optimum(problem, Request(objective=objective)))
         assert relaxed.gap == 0
         assert float(relaxed.value) == pytest.approx(plain(problem, objective), rel=1e-6)
         assert float(bound(problem, relaxed.certificate)) == pytest.approx(float(relaxed.value))
@@ -109,40 +104,6 @@ def test_tiles(order: str, sizes: tuple[int, int, int], spm_pages: int) -> None:
     assert float(value) == pytest.approx(plain(problem, pages=True), rel=1e-6)
     ragged = any(size % 2 for size in sizes)
     assert ragged or least == value
-
-
-def test_a_full_scratchpad_keeps_nothing_but_operands() -> None:
-    cut = grid((4, 4, 4), (2, 2, 2))
-    problem = backward(cut, machine(48, 16), ORDERS["interleaved"].through(cut))
-    # Three tiles fit: one stays where the next product uses it too, and only there.
-    operations = problem.operations
-    steps = range(len(operations))
-    into = [
-        tensor
-        for step in steps
-        for tensor in operations[step].reads
-        if step == 0 or tensor not in operations[step - 1].tensors
-    ]
-    out = [
-        tensor
-        for step in steps
-        for tensor in operations[step].writes
-        if step + 1 == len(steps) or tensor not in operations[step + 1].tensors
-    ]
-    least, value = checked(problem)
-    assert least == value == 16 * len(into + out)
-    with pytest.raises(InfeasibleError, match="missing are"):
-        in_pages(replace(problem, machine=replace(problem.machine, spm_bytes=47)))
-
-
-def test_the_last_page_is_the_first_to_go() -> None:
-    read = Op(reads="x", required_resident="x")
-    operations = [read, Op(reads="y", required_resident="y"), read]
-    tensors = {"x": (9, "in"), "y": (4, "in")}
-    found = in_pages(tiny(tensors, operations, spm=12))
-    assert found is not None
-    assert found.value == 9 + 4 + 1
-    assert found.residency_plan.residency.size_bytes.tolist() == [9, 8, 9, 4]
 
 
 def test_what_it_applies_to() -> None:
@@ -179,26 +140,20 @@ def test_elsewhere_it_keeps_out_of_the_way(problem: Problem) -> None:
 def test_the_schedulers_use_it() -> None:
     cut = grid((7, 4, 6), (2, 2, 2))
     problem = backward(cut, machine(96, 16), ORDERS["dx-major"].through(cut))
-    found = in_pages(problem)
-    assert found is not None
+    found = need(in_pages(problem))
     result = solve(problem, "residency", Request(objective=TRAFFIC))
     assert result.value == found.value
-    assert result.class_bound is not None
-    assert result.class_bound.value == float(found.value)
+    assert need(result.class_bound).value == float(found.value)
     relaxed = solve(problem, "lp-bound", Request(objective=TRAFFIC))
-    assert result.bound is not None
-    assert relaxed.bound is not None
-    assert result.bound <= relaxed.bound <= found.value
+    assert need(result.bound) <= need(relaxed.bound) <= found.value
     certificate, value = fluid.enclosed(problem, Request(objective=TRAFFIC))
-    assert certificate is not None
-    assert float(bound(problem, certificate)) == pytest.approx(float(value or 0))
+    assert float(bound(problem, need(certificate))) == pytest.approx(float(value or 0))
 
 
 def test_a_start_as_good_is_returned_as_it_is() -> None:
     cut = grid((4, 4, 4), (2, 2, 2))
     problem = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
-    found = in_pages(problem)
-    assert found is not None
+    found = need(in_pages(problem))
     start = replace(found.residency_plan)
     outcome = page.schedule(problem, Request(objective=TRAFFIC, start=start))
     assert outcome.residency_plan is start

@@ -19,7 +19,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
-from spmopt.verifier import bound, require_legal
+from spmopt.verifier import bound
+from tests.checked import need, totals_of
 from tests.formulations.flow.cases import pinned_problems
 from tests.thorough import share
 from tests.tiles.cases import grid, machine
@@ -34,8 +35,7 @@ def test_its_plans_are_legal(problem: Problem, name: str) -> None:
     found = time_start(problem, Request(objective=objective))
     if found is None:
         return
-    totals = require_legal(problem, assemble(problem, found[0])).totals
-    assert totals is not None
+    totals = totals_of(problem, assemble(problem, found[0]))
     assert totals.value(objective) == residency_plan_value(problem, found[0], objective)
 
 
@@ -45,19 +45,16 @@ def test_tiles(order: str, sizes: tuple[int, int, int]) -> None:
     cut = grid(sizes, (2, 2, 2))
     problem = backward(cut, machine(40 * 4, 4), ORDERS[order].through(cut))
     request = Request(objective=MAKESPAN, tolerance=0.05)
-    found = time_start(problem, request)
-    assert found is not None
+    found = need(time_start(problem, request))
     outcome = page.schedule(problem, request)
-    assert outcome.residency_plan is not None
-    assert outcome.certificate is not None
-    value = residency_plan_value(problem, outcome.residency_plan, MAKESPAN)
+    value = residency_plan_value(problem, need(outcome.residency_plan), MAKESPAN)
     assert (
-        bound(problem, outcome.certificate)
+        bound(problem, need(outcome.certificate))
         <= value
         <= residency_plan_value(problem, found[0], MAKESPAN)
     )
     # Transfers take longer than computing here: nearly all of it is hidden.
-    assert float(value / bound(problem, outcome.certificate)) < 1.1
+    assert float(value / bound(problem, need(outcome.certificate))) < 1.1
 
 
 @pytest.mark.parametrize(

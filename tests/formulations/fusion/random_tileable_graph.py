@@ -7,13 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 
+from formulations.fusion.tileable import Listed
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, TileableOperation, TileMappings
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective, objective_named
 from spmopt.core.operation import Operand, OpMapping
 from spmopt.core.problem import Tensor
 
 BATCH = 4
+
+
+OBJECTIVES = ("time", "traffic", "energy")
+
+
+def drawn(seed: int, *, most: int = 4) -> tuple[TileableGraph, Objective, Listed]:
+    """Make a tileable graph and its figures for an objective, one of three in turn."""
+    listed = random_tileable_graph(seed, most=most)
+    objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+    return listed, objective, Listed(listed, objective)
 
 
 def random_tileable_graph(seed: int, *, most: int = 4) -> TileableGraph:

@@ -23,9 +23,14 @@ from spmopt.hardware.machines import load_machine
 from spmopt.verifier.boundary_credit import BoundaryCredit
 from spmopt.verifier.carried import Carried
 from spmopt.verifier.fusion_bound import fusion_bound
-from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
-from tests.formulations.fusion.test_fused_groups import OBJECTIVES, relaxed
+from tests.formulations.fusion.random_tileable_graph import (
+    drawn,
+    fusion_plans,
+    random_tileable_graph,
+)
+from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.graph.networks import attention
+from tests.thorough import share, some
 
 
 def after(times: int) -> Callable[[], bool]:
@@ -40,10 +45,8 @@ def test_bounds_rise_and_no_fusion_plan_costs_less() -> None:
     Three objectives, duplex too.
     """
     compared, raised = 0, {False: 0, True: 0}
-    for seed in range(700, 714):
-        listed = random_tileable_graph(seed, most=4)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
-        figures = Listed(listed, objective)
+    for seed in some(range(700, 724)):
+        listed, objective, figures = drawn(seed, most=4)
         arcs = FusedGroupArcs(figures, float(figures.capacity))
         try:
             plain = arcs.cheapest(lambda: False).value
@@ -62,7 +65,7 @@ def test_bounds_rise_and_no_fusion_plan_costs_less() -> None:
             assert not known or bound <= min(known) * (1 + 1e-6) + 1e-12, seed
             raised[fine] += bound > plain * 1.001
         compared += bool(known)
-    assert compared > 7
+    assert compared > share(12)
     assert all(raised.values())
 
 
@@ -81,7 +84,7 @@ def test_bounds_of_a_network_rise_within_a_few_steps() -> None:
 def test_what_fused_groups_earn_at_most_is_the_same_by_the_verifier() -> None:
     """Of two ways of computing it; of dual values of any size."""
     bits, compared = 40, 0
-    for seed in range(800, 830):
+    for seed in some(range(800, 830), 2):
         listed, random = random_tileable_graph(seed, most=6), np.random.default_rng(seed)
         objective = objective_named("traffic", listed.machine)
         figures = Listed(listed, objective)
@@ -107,7 +110,7 @@ def test_what_fused_groups_earn_at_most_is_the_same_by_the_verifier() -> None:
             both = exact[begins, ends], found[begins, ends]
             np.testing.assert_allclose(*both, atol=1e-6)
             compared += bool(carried)
-    assert compared > 40
+    assert compared > share(40, 2)
 
 
 def test_proofs_are_told_while_the_bound_rises() -> None:

@@ -22,9 +22,13 @@ from spmopt.core.table import Ints
 from spmopt.verifier.boundary_credit import BoundaryCredit
 from spmopt.verifier.carried import READ
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
-from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
+from tests.formulations.fusion.random_tileable_graph import (
+    OBJECTIVES,
+    fusion_plans,
+    random_tileable_graph,
+)
 from tests.formulations.fusion.test_carried import BITS, Duals, priced
-from tests.formulations.fusion.test_fused_groups import OBJECTIVES, fused_groups, relaxed
+from tests.formulations.fusion.test_fused_groups import fused_groups, relaxed
 from tests.thorough import some
 
 STYLES = ((-0.5, 2.0), (0.0, 1.0), (0.8, 1.0), (0.0, 0.3))

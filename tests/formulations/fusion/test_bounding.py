@@ -25,6 +25,7 @@ from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import OperatorSpec, Style
 from spmopt.solving import solve
+from tests.checked import need
 
 OWN = "com.acme.Swirl"
 
@@ -155,8 +156,7 @@ def test_the_search_goes_on_where_the_process_of_the_bound_dies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     serve, take, problem = apart._SERVE, apart._take, lowered("Relu")
-    whole = solve(problem, "residency", Request(tolerance=1e-2)).value
-    assert whole is not None
+    whole = need(solve(problem, "residency", Request(tolerance=1e-2)).value)
     begun, news = list[float](), list[Incumbent]()
 
     def dying(library: str) -> apart._Process:
@@ -180,8 +180,5 @@ def test_the_search_goes_on_where_the_process_of_the_bound_dies(
     result = solve(problem, "fusion", asked)
     (note,) = (each for each in result.notes if "ended early" in each)
     assert note.startswith("the search of the bound ended early: the solver's process ended by")
-    assert result.fusion is not None
-    assert len(result.fusion.fusion_plan) >= 1
-    assert result.value is not None
-    assert result.fusion_bound is not None
-    assert result.fusion_bound <= result.value < whole
+    assert len(need(result.fusion).fusion_plan) >= 1
+    assert need(result.fusion_bound) <= need(result.value) < whole

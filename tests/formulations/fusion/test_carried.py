@@ -14,12 +14,15 @@ from formulations.solver.highs import solve
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
-from spmopt.core.objective import objective_named
 from spmopt.verifier.carried import Carried
 from spmopt.verifier.fused_group_bound import fused_group_bound
 from spmopt.verifier.fused_group_uses import Liveness
-from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
-from tests.formulations.fusion.test_fused_groups import OBJECTIVES, relaxed
+from tests.formulations.fusion.random_tileable_graph import (
+    drawn,
+    fusion_plans,
+    random_tileable_graph,
+)
+from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.thorough import share, some
 
 BITS = 80
@@ -65,9 +68,8 @@ def test_no_fusion_plan_costs_less_than_its_fused_groups_at_any_duals(fine: bool
     """Dual values of rows prove what the program says, in exact integers."""
     random, compared, changed = np.random.default_rng(3), 0, 0
     for seed in some(range(500, 540)):
-        listed = random_tileable_graph(seed)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
-        figures, live = Listed(listed, objective), Liveness(listed)
+        listed, objective, figures = drawn(seed)
+        live = Liveness(listed)
         byte = figures.dearest_row * listed.machine.clock_hz
         few = list(fusion_plans(listed))
         random.shuffle(few)

@@ -15,7 +15,6 @@ from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
-from spmopt.solving import solve
 from tests.formulations.fusion.random_tileable_graph import random_tileable_graph
 
 
@@ -132,12 +131,3 @@ def test_a_fusion_plan_by_estimates_is_scheduled_before_values_are_tabulated(
     search._by_estimates()
     assert tried
     assert all(number > 1 for number in tried)
-    monkeypatch.undo()
-    monkeypatch.setattr(schedule, "_MANY", 10)
-    monkeypatch.setattr(schedule, "_A_SECOND", 1)
-    result = solve(problem, "fusion", Request(time_limit_s=20.0, threads=2, tolerance=0.1))
-    (page,) = result.beside
-    assert result.value is not None
-    assert page.value is not None
-    assert result.value < page.value
-    assert result.verified

@@ -35,11 +35,15 @@ from spmopt.hardware.machines import load_machine
 from spmopt.verifier.fused_group_bound import fused_group_bound
 from spmopt.verifier.fused_group_uses import Liveness
 from spmopt.verifier.fusion_bound import fusion_bound
-from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
+from tests.checked import need
+from tests.formulations.fusion.random_tileable_graph import (
+    OBJECTIVES,
+    drawn,
+    fusion_plans,
+    random_tileable_graph,
+)
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 from tests.thorough import share, some
-
-OBJECTIVES = ("time", "traffic", "energy")
 
 
 def relaxed(
@@ -59,8 +63,7 @@ def relaxed(
     every = candidates(intervals, free, intervals.steps, lambda _, at: np.full(at.size, np.inf))
     built = Master(intervals, figures, every, page_bytes=1)
     answer = solve(built.program, brief=True)
-    assert answer.objective is not None
-    value = built.value(answer.objective)
+    value = built.value(need(answer.objective))
     bound = DualFunction(intervals, figures, built.multipliers(answer)).value
     assert bound == pytest.approx(value, rel=1e-7, abs=1e-15)
     return bound, value
@@ -78,8 +81,7 @@ def test_one_whole_segment_from_nothing_to_nothing_is_the_relaxation(
     listed, objective = tileable(graph, machine), objective_named(name, machine)
     whole = FusedGroup(begin=0, end=len(listed.operations))
     value = FusedGroupProgram(Listed(listed, objective), whole, 0.0).solve().value
-    found = relaxed(listed, (whole,), objective)
-    assert found is not None
+    found = need(relaxed(listed, (whole,), objective))
     assert found[0] * (1 - 1e-6) <= value <= found[1] * (1 + 1e-6)
 
 
@@ -87,9 +89,7 @@ def test_no_fusion_plan_costs_less_than_the_values_of_its_fused_groups() -> None
     """Every legal schedule is a solution of the programs of its fused groups."""
     compared = tight = 0
     for seed in some(range(40)):
-        listed = random_tileable_graph(seed)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
-        figures = Listed(listed, objective)
+        listed, objective, figures = drawn(seed)
         for fusion_plan in islice(fusion_plans(listed), 0, 60, 1 + seed % 3):
             found = relaxed(listed, fusion_plan, objective)
             if found is None:
@@ -105,25 +105,6 @@ def test_no_fusion_plan_costs_less_than_the_values_of_its_fused_groups() -> None
             tight += least > 0.8 * value
     assert compared > share(150)
     assert tight > compared / 4
-
-
-def test_no_fusion_plan_is_below_the_bound_over_all() -> None:
-    compared = 0
-    for seed in some(range(200, 225)):
-        listed = random_tileable_graph(seed, most=3)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
-        figures = Listed(listed, objective)
-        values = [relaxed(listed, fusion_plan, objective) for fusion_plan in fusion_plans(listed)]
-        known = [value[1] for value in values if value is not None]
-        if not known:
-            continue
-        found = FusedGroupArcs(figures, float(figures.capacity)).cheapest(lambda: False)
-        assert found.exact
-        assert found.value <= min(known) * (1 + 1e-6) + 1e-15, seed
-        early = FusedGroupArcs(figures, float(figures.capacity)).cheapest(lambda: True)
-        assert early.value <= found.value * (1 + 1e-9) + 1e-15, seed
-        compared += 1
-    assert compared > share(15)
 
 
 @pytest.mark.parametrize("exponent", [-18, -9, 9, 18])
@@ -168,8 +149,7 @@ def fused_groups(listed: TileableGraph) -> list[FusedGroup]:
 def test_cheap_values_are_of_all_fused_groups_and_never_above_programs() -> None:
     compared = 0
     for seed in some(range(60)):
-        listed = random_tileable_graph(seed)
-        figures = Listed(listed, objective_named(OBJECTIVES[seed % 3], listed.machine))
+        listed, _, figures = drawn(seed)
         arcs = FusedGroupArcs(figures, float(figures.capacity))
         every = fused_groups(listed)
         assert np.isfinite(arcs.value).sum() == len(every)
@@ -186,9 +166,8 @@ def test_duals_prove_the_values_in_exact_integers() -> None:
     """Of each fused group, and over the fusion space; any other dual values prove no more."""
     random = np.random.default_rng(1)
     for seed in some(range(30)):
-        listed = random_tileable_graph(seed, most=3)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
-        figures, live = Listed(listed, objective), Liveness(listed)
+        listed, objective, figures = drawn(seed, most=3)
+        live = Liveness(listed)
         for fused_group in fused_groups(listed):
             found = FusedGroupProgram(figures, fused_group, figures.capacity).solve()
             duals = in_integers(found.duals, 80, figures)
@@ -201,9 +180,7 @@ def test_duals_prove_the_values_in_exact_integers() -> None:
 def test_the_bound_over_the_fusion_space_is_recomputed_exactly() -> None:
     compared = 0
     for seed in some(range(200, 240)):
-        listed = random_tileable_graph(seed, most=3)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
-        figures = Listed(listed, objective)
+        listed, objective, figures = drawn(seed, most=3)
         arcs = FusedGroupArcs(figures, float(figures.capacity))
         try:
             found = arcs.cheapest(lambda: False)
@@ -237,8 +214,7 @@ def bound_of(listed: TileableGraph, objective: Objective, fusion_space: FusionSp
 def test_the_bound_of_a_fusion_space_holds_for_its_fusion_plans_and_falls_as_it_grows() -> None:
     compared = 0
     for seed in some(range(300, 318)):
-        listed = random_tileable_graph(seed, most=3)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        listed, objective, _ = drawn(seed, most=3)
         values = {
             fusion_plan: relaxed(listed, fusion_plan, objective)
             for fusion_plan in fusion_plans(listed)

@@ -24,8 +24,13 @@ from spmopt.hardware.machines import load_machine
 from spmopt.verifier.fused_group_bound import fused_group_bound
 from spmopt.verifier.fused_group_uses import Liveness
 from spmopt.verifier.fusion_bound import fusion_bound
-from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
-from tests.formulations.fusion.test_fused_groups import OBJECTIVES, fused_groups, relaxed
+from tests.formulations.fusion.random_tileable_graph import (
+    OBJECTIVES,
+    drawn,
+    fusion_plans,
+    random_tileable_graph,
+)
+from tests.formulations.fusion.test_fused_groups import fused_groups, relaxed
 from tests.graph.networks import attention, convolution, mlp, residual
 from tests.thorough import share, some
 
@@ -34,9 +39,7 @@ def cases(seeds: Iterable[int]) -> Iterator[tuple[Listed, FusionPlan, float]]:
     """Yield random graphs, fusion plans, each in runs at random, and what the fusion plans cost."""
     random = np.random.default_rng(5)
     for seed in seeds:
-        listed = random_tileable_graph(seed, most=5)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
-        figures = Listed(listed, objective)
+        listed, objective, figures = drawn(seed, most=5)
         for fusion_plan in islice(fusion_plans(listed), 0, 120, 1 + seed % 7):
             if all(each.micro_batches == 1 or each.end - each.begin == 1 for each in fusion_plan):
                 continue
@@ -77,24 +80,23 @@ Or with less to find."""
 
 
 def test_no_fusion_plan_costs_less_than_the_runs_of_its_fused_groups() -> None:
-    above, near = too_high([*range(40), *TELLING], inner=True)
+    above, near = too_high([*some(range(40)), *some(TELLING, 2)], inner=True)
     assert above == 0
-    assert near > 20
+    assert near > share(20)
 
 
 def test_a_run_costs_less_than_a_fused_group_of_the_same_operations() -> None:
     """What each tile finds may come from others' steps; so may all that fits, before each."""
-    assert too_high(TELLING, inner=False)[0] > 0
-    assert too_high(TELLING, inner=True, full=False)[0] > 0
+    assert too_high(some(TELLING, 3), inner=False)[0] > 0
+    assert too_high(some(TELLING, 2), inner=True, full=False)[0] > 0
 
 
 def test_duals_prove_the_values_of_runs_in_exact_integers() -> None:
     """Any other dual values prove no more."""
     random = np.random.default_rng(1)
     for seed in range(30):
-        listed = random_tileable_graph(seed, most=3)
-        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
-        figures, live = Listed(listed, objective), Liveness(listed)
+        listed, objective, figures = drawn(seed, most=3)
+        live = Liveness(listed)
         for run in fused_groups(listed):
             found = FusedGroupProgram(figures, run, figures.capacity, inner=True).solve()
             duals = in_integers(found.duals, 80, figures)
@@ -108,7 +110,7 @@ def test_duals_prove_the_values_of_runs_in_exact_integers() -> None:
 def test_runs_raise_values_of_fused_groups_that_are_not_solved(make: Callable[[], Graph]) -> None:
     """As far as the verifier proves them: a certificate of runs alone is worth what they say."""
     raised = 0
-    for spm, name in product(("2KB", "4KB", "8KB"), OBJECTIVES):
+    for spm, name in product(some(("4KB", "2KB", "8KB"), 3), OBJECTIVES):
         machine = load_machine("small-npu", {"spm": spm, "page": "64B"})
         listed = tileable(training_graph(make()), machine)
         figures = Listed(listed, objective_named(name, machine))
@@ -127,7 +129,7 @@ def test_runs_raise_values_of_fused_groups_that_are_not_solved(make: Callable[[]
         exact = float(fusion_bound(listed, certificate))
         assert exact == pytest.approx(found.value, rel=1e-6, abs=1e-15)
         raised += int(np.count_nonzero(arcs.value > plain * 1.001))
-    assert raised > 20
+    assert raised > share(20, 3)
 
 
 def test_duals_of_runs_that_there_are_not_are_refused() -> None:
@@ -167,8 +169,7 @@ def test_equal_fused_groups_at_the_ends_of_the_listing_have_values_of_their_own(
     """Before the first and after the last nothing is on chip; between them a scratchpad is full."""
     compared = 0
     for seed in some(range(60)):
-        listed = random_tileable_graph(seed, most=4)
-        figures = Listed(listed, objective_named(OBJECTIVES[seed % 3], listed.machine))
+        listed, _, figures = drawn(seed, most=4)
         arcs = FusedGroupArcs(figures, float(figures.capacity))
         every = fused_groups(listed)
         arcs.solve(every[::-1])

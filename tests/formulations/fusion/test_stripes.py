@@ -36,10 +36,11 @@ from spmopt.solving import solve
 from spmopt.verifier.fused_group_ends import Ends
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
 from spmopt.verifier.pricing import Pricing
+from tests.checked import need
 from tests.formulations.fusion.test_carried import BITS, Duals, priced, random_duals
 from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.graph.feature_maps import feature_maps
-from tests.thorough import share
+from tests.thorough import nightly, share
 
 STRIPES = (1, 2, 3, 4)
 MACHINE = load_machine("rtx2080ti", {"spm": "4MB"})
@@ -225,8 +226,7 @@ def test_boundaries_of_all_begins_are_those_of_each(data: st.DataObject) -> None
 
 def total(found: TileableGraph, at: int, own: tuple[int, ...]) -> int:
     """Cycles of all stripes of an operation."""
-    assert found.stripe_mapping is not None
-    mappings = [found.stripe_mapping(at, *stripe) for stripe in pairwise(own)]
+    mappings = [need(found.stripe_mapping)(at, *stripe) for stripe in pairwise(own)]
     return found.batch * sum(mapping.compute_cycles for mapping in mappings)
 
 
@@ -295,8 +295,7 @@ def test_rows_of_a_halo_count_once() -> None:
     fusion_plan = (FusedGroup(begin=0, end=1, stripes=8),)
     arcs = FusedGroupArcs(Listed(found, traffic), float(found.machine.spm_bytes))
     arcs.solve(fusion_plan)
-    value = relaxed(found, fusion_plan, traffic)
-    assert value is not None
+    value = need(relaxed(found, fusion_plan, traffic))
     assert 0.7 * value[1] <= arcs.solved[fusion_plan[0]].value <= value[1] * (1 + 1e-6)
 
 
@@ -306,8 +305,7 @@ def test_stripes_that_fit_in_some_fused_group_only_have_no_value_in_others() -> 
     x = b.add("Relu", [b.input("x", (1, 1, 8, 1))], name="r")
     w = b.weight("w", (1, 1, 3, 1))
     found = tileable(b.finish([b.add("Conv", [x, w], name="c", pads=(1, 0, 1, 0))]), MACHINE)
-    given = found.stripe_mapping
-    assert given is not None
+    given = need(found.stripe_mapping)
 
     def mapping(at: int, begin: int, end: int) -> OpMapping:
         dear = (at, begin) == (1, 4)
@@ -336,6 +334,7 @@ def test_stripes_beyond_the_rows_there_are_take_no_time() -> None:
     )
 
 
+@nightly
 def test_stripes_pay_where_an_image_does_not_fit() -> None:
     """Values of all fusion plans, with stripes and without, and the least that computing takes."""
     found = tileable(zoo.network("mobilenetv2", batch=4), MACHINE)
@@ -352,6 +351,7 @@ def test_stripes_pay_where_an_image_does_not_fit() -> None:
     assert bounds[1] < 0.8 * bounds[0]
 
 
+@nightly
 def test_the_search_finds_stripes_and_says_what_it_is_a_bound_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -361,9 +361,6 @@ def test_the_search_finds_stripes_and_says_what_it_is_a_bound_for(
     graph, machine = zoo.network("mobilenetv2", batch=1), load_machine("rtx2080ti", {"spm": "2MB"})
     problem = replace(lower(graph, machine), listed=partial(tileable, graph))
     result = solve(problem, "fusion", Request(threads=1, time_limit_s=60, tolerance=0.25))
-    assert result.fusion is not None
-    assert result.fusion.certificate is not None
-    assert any(fused_group.stripes > 1 for fused_group in result.fusion.fusion_plan)
-    assert result.fusion.certificate.fusion_space.stripes == (1, 2, 4, 8)
-    assert result.fusion_gap is not None
-    assert 0 <= result.fusion_gap < 0.3
+    assert any(fused_group.stripes > 1 for fused_group in need(result.fusion).fusion_plan)
+    assert need(need(result.fusion).certificate).fusion_space.stripes == (1, 2, 4, 8)
+    assert 0 <= need(result.fusion_gap) < 0.3

@@ -8,10 +8,11 @@ from formulations.joint.schedule import JointSettings, ProvedBound, search
 from formulations.solver.apart import call
 from results.shared.small import small_problem
 from spmopt.core.problem import Problem
+from tests.checked import need
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import small, solved
 from tests.strategies import random_problem
-from tests.thorough import some
+from tests.thorough import nightly, some
 from tests.tiny import Op, tiny
 
 ALONE = JointSettings(threads=1, without=("relaxation",))
@@ -27,9 +28,7 @@ def relaxed(problem: Problem) -> int | None:
 def test_not_above_brute_force(seed: int) -> None:
     problem = small(seed)
     least, best = relaxed(problem), least_replay(problem)
-    assert least is not None
-    assert best is not None
-    assert least <= best
+    assert need(least) <= need(best)
 
 
 @pytest.mark.parametrize("seed", some(range(640, 650)))
@@ -44,8 +43,7 @@ def test_not_above_the_optimum_of_larger_ones(seed: int) -> None:
     )
     best, least = solved(problem, ALONE), relaxed(problem)
     assert best.bound == best.cycles
-    assert least is not None
-    assert least <= best.cycles
+    assert need(least) <= best.cycles
     assert solved(problem).cycles == best.cycles
 
 
@@ -82,6 +80,7 @@ def test_by_hand(name: str) -> None:
     assert relaxed(problem) == cycles == least_replay(problem)
 
 
+@nightly
 def test_proves_what_lstms_need() -> None:
     # Of two cells three of four weights come again, and little else hides computation.
     lstm = small_problem("lstm-2", 1024, training=False)

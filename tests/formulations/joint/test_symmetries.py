@@ -20,9 +20,11 @@ from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.policies import belady
+from tests.checked import need
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import replayed, solved
 from tests.strategies import random_problem
+from tests.thorough import some
 from tests.tiny import Op, tiny
 
 BRANCHES = tiny(
@@ -134,7 +136,7 @@ def _twins(seed: int, operations: int) -> Problem:
     return replace(one, tensors=(*one.tensors, *others), operations=(*one.operations, *copies))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some(range(12)))
 def test_the_optimum_is_the_same(seed: int) -> None:
     problem = _twins(100 + seed, operations=2)
     every = JointSettings(threads=1, without=("interchanges", "relaxation"))
@@ -148,8 +150,7 @@ def test_the_optimum_is_the_same(seed: int) -> None:
 def test_the_image_of_a_plan_takes_as_long(seed: int) -> None:
     lstm = small_problem("lstm-1", 1024, training=False)
     order = _any_order(lstm, seed)
-    listed = belady(reorder(lstm, order), Request()).residency_plan
-    assert listed is not None
+    listed = need(belady(reorder(lstm, order), Request()).residency_plan)
     residency_plan = replace(
         listed, steps=replace(listed.steps, operation=order[listed.steps.operation])
     )
@@ -174,8 +175,7 @@ def _cycles(problem: Problem, residency_plan: ResidencyPlan) -> int | None:
 
 
 def test_a_start_in_any_order_is_found_again() -> None:
-    residency_plan = belady(BRANCHES, Request()).residency_plan
-    assert residency_plan is not None
+    residency_plan = need(belady(BRANCHES, Request()).residency_plan)
     swapped = replace(
         residency_plan, steps=replace(residency_plan.steps, operation=np.array([2, 1, 0, 3]))
     )

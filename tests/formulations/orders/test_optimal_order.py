@@ -14,6 +14,7 @@ from spmopt.solving import solve
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.order_search import furthest_first
+from tests.checked import need
 from tests.tiles.brute_force import least_traffic
 from tests.tiles.cases import grid
 from tests.tiles.test_bounds import PAGE, bound_in_tiles, tiles_machine
@@ -28,9 +29,8 @@ def moved_by_schedule(shape: Shape, spm_tiles: int, found: BestOrder) -> int:
     problem = backward(cells, tiles_machine(spm_tiles), found.order)
     result = solve(problem, "residency", Request(objective=TRAFFIC))
     assert result.status is Status.OPTIMAL
-    assert result.totals is not None
-    assert result.totals.traffic_bytes % PAGE == 0
-    return result.totals.traffic_bytes // PAGE
+    assert need(result.totals).traffic_bytes % PAGE == 0
+    return need(result.totals).traffic_bytes // PAGE
 
 
 @pytest.mark.parametrize(

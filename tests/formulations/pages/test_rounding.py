@@ -20,6 +20,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan, Steps
 from spmopt.core.table import Ints
 from spmopt.verifier import verify
+from tests.checked import need
 from tests.formulations.priced import Case, all_columns, cases
 from tests.tiny import Op, tiny
 
@@ -116,9 +117,8 @@ def test_plans_are_legal_whatever_is_worth_filling_up() -> None:
 def test_residency_is_in_pages_and_fits() -> None:
     for seed, solution in enumerate(solutions(60)):
         residency_plan, page = solution.rounded(1.0), solution.page_bytes
-        assert residency_plan is not None
         size = solution.case.line.size_bytes[:, None]
-        held = resident(solution.case.problem, residency_plan)
+        held = resident(solution.case.problem, need(residency_plan))
         assert ((held % page == 0) | (held == size)).all(), seed
         assert ((-(-held // page)).sum(axis=0) <= solution.capacity_pages).all(), seed
 
@@ -127,8 +127,7 @@ def test_without_worth_everything_is_rounded_down() -> None:
     """Rises stay rises and falls falls: each step's bytes are rounded by one monotone rule."""
     for seed, solution in enumerate(solutions(60)):
         residency_plan, profile, page = solution.rounded(), solution.profile, solution.page_bytes
-        assert residency_plan is not None
-        held = resident(solution.case.problem, residency_plan)
+        held = resident(solution.case.problem, need(residency_plan))
         own = profile.step < solution.case.intervals.steps
         got = held[profile.tensor[own], profile.step[own]]
         size, amount, fixed = profile.size_bytes[own], profile.resident[own], profile.fixed[own]
@@ -159,8 +158,7 @@ def held_part(amount: float, spm: int = 8) -> Solution:
 
 
 def rows(residency_plan: ResidencyPlan | None) -> list[tuple[int, ...]]:
-    assert residency_plan is not None
-    table = residency_plan.residency
+    table = need(residency_plan).residency
     columns = (table.tensor, table.begin, table.end, table.size_bytes)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -216,8 +214,7 @@ def test_dirty_bytes_are_stored_when_they_leave() -> None:
         of_kind(ColumnKind.FINAL, np.array([1]), 3),
     )
     solution = Solution(case=case, columns=columns, amounts=np.array([0.0, 4, 4, 4, 4]))
-    residency_plan = solution.rounded()
-    assert residency_plan is not None
+    residency_plan = need(solution.rounded())
     assert rows(residency_plan) == [(0, 0, 2, 8), (0, 2, 4, 4)]
     stores = zip(
         residency_plan.stores.step.tolist(), residency_plan.stores.size_bytes.tolist(), strict=True

@@ -15,6 +15,7 @@ from formulations.placement.place import minimize, place
 from formulations.placement.progress import Progress
 from spmopt.core.placement import Placement, require_placement
 from spmopt.core.result import Status
+from tests.checked import need
 from tests.formulations.placement.brute_force import draw, least_height
 from tests.formulations.placement.test_place import PUBLISHED, published
 
@@ -63,9 +64,7 @@ def test_with_a_capacity_it_is_never_worse_than_without_minimize() -> None:
     for name in ("C", "J"):
         enough = place(published(name), PUBLISHED, 60.0)
         lowest = minimize(published(name), PUBLISHED, 2.0)
-        assert enough.placement is not None
-        assert lowest.placement is not None
-        assert lowest.placement.height_bytes <= enough.placement.height_bytes
+        assert need(lowest.placement).height_bytes <= need(enough.placement).height_bytes
 
 
 def test_a_capacity_below_the_least_height_is_proved_to_be() -> None:
@@ -84,16 +83,14 @@ def test_every_way_down_has_its_share() -> None:
 
     progress = Progress(published("D"), SearchLimit(time_limit_s=60.0, stop=stop))
     progress.descend(None)
-    assert progress.height is not None
-    assert progress.bound < progress.height <= 1100
+    assert progress.bound < need(progress.height) <= 1100
 
 
 def test_filling_stops_at_the_first_placement() -> None:
     progress = Progress(published("J"), SearchLimit(time_limit_s=60.0))
     progress.fill(1024)
     effort = progress.effort
-    assert progress.height is not None
-    assert progress.height <= 1024
+    assert need(progress.height) <= 1024
     progress.fill(1024)
     assert progress.effort == effort
 
@@ -108,8 +105,7 @@ def test_dives_help_where_steps_find_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(progress, "step", step)
     progress.fill(1060)
-    assert progress.height is not None
-    assert progress.height <= 1060
+    assert need(progress.height) <= 1060
 
 
 def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,10 +120,9 @@ def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_told_gets_better_and_ends_at_the_answer(name: str) -> None:
     news: list[tuple[int | None, int]] = []
     found = minimize(published(name), None, 1.5, on_improved=lambda *told: news.append(told))
-    assert found.placement is not None
     heights = [height for height, _ in news if height is not None]
     bounds = [bound for _, bound in news]
     assert heights == sorted(heights, reverse=True)
     assert bounds == sorted(bounds)
-    assert heights[-1] == found.placement.height_bytes
+    assert heights[-1] == need(found.placement).height_bytes
     assert bounds[-1] <= found.bound_bytes

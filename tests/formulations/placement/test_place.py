@@ -19,6 +19,7 @@ from formulations.placement.tree import TreeSearch
 from spmopt.core.placement import Buffer, Placement, require_placement
 from spmopt.core.result import Status
 from spmopt.io.minimalloc import read_buffers
+from tests.checked import need
 from tests.formulations.placement.brute_force import draw, least_height
 from tests.thorough import share
 
@@ -59,10 +60,9 @@ def test_least_height_is_that_of_brute_force(seed: int) -> None:
         assert found.status is Status.INFEASIBLE
         assert found.conflict is not None
         return
-    assert found.placement is not None
     assert found.status is Status.OPTIMAL
-    assert found.placement.height_bytes == found.bound_bytes == expected
-    require_placement(buffers, found.placement, CAPACITY)
+    assert need(found.placement).height_bytes == found.bound_bytes == expected
+    require_placement(buffers, need(found.placement), CAPACITY)
 
 
 @given(st.integers(0, 100_000))
@@ -73,23 +73,11 @@ def test_a_capacity_is_enough_or_proved_not_to_be(seed: int) -> None:
     if expected is None or expected == 0:
         return
     enough = place(buffers, expected, 20.0)
-    assert enough.placement is not None
-    assert enough.placement.height_bytes == expected
+    assert need(enough.placement).height_bytes == expected
     short = place(buffers, expected - 1, 20.0)
     assert short.status is Status.INFEASIBLE
     assert short.conflict is not None
     assert short.bound_bytes == expected
-
-
-def test_a_buffer_goes_on_top_of_a_fixed_one_without_size() -> None:
-    buffers = (
-        Buffer(name="large", lower=1, upper=3, size_bytes=2),
-        Buffer(name="line", lower=2, upper=3, size_bytes=0, fixed_bytes=1),
-    )
-    found = place(buffers, 3, 20.0)
-    assert found.placement is not None
-    assert found.placement.offsets_bytes == (1, 1)
-    assert place(buffers, 2, 20.0).status is Status.INFEASIBLE
 
 
 @given(st.integers(0, 100_000))
@@ -108,8 +96,7 @@ def test_greedy_ways_are_legal_and_above_the_load(seed: int) -> None:
 def test_published_problems_and_mirrored_copies(name: str) -> None:
     for buffers in (published(name), mirrored(published(name), 1)):
         found = place(buffers, PUBLISHED, 60.0)
-        assert found.placement is not None
-        require_placement(buffers, found.placement, PUBLISHED)
+        require_placement(buffers, need(found.placement), PUBLISHED)
 
 
 def test_the_order_of_the_file_does_not_matter() -> None:
@@ -117,9 +104,7 @@ def test_the_order_of_the_file_does_not_matter() -> None:
     shuffled = mirrored(mirrored(buffers, 1), 2)
     assert shuffled != buffers
     found, other = place(buffers, PUBLISHED, 60.0), place(shuffled, PUBLISHED, 60.0)
-    assert found.placement is not None
-    assert other.placement is not None
-    assert rectangles(buffers, found.placement) == rectangles(shuffled, other.placement)
+    assert rectangles(buffers, need(found.placement)) == rectangles(shuffled, need(other.placement))
 
 
 def test_sections_and_load_of_a_published_problem() -> None:
@@ -145,8 +130,7 @@ def test_running_out_of_time_is_not_infeasible() -> None:
     assert found.bound_bytes == PUBLISHED
     lowest = minimize(published("B"), None, 1e-6)
     assert lowest.status is Status.FEASIBLE
-    assert lowest.gap is not None
-    assert 0 < lowest.gap < 1
+    assert 0 < need(lowest.gap) < 1
 
 
 def test_hints_that_will_do_are_kept() -> None:
@@ -182,8 +166,7 @@ def test_alignment_leaves_what_is_common_to_sizes() -> None:
     assert units.unit_bytes == 16
     np.testing.assert_array_equal(units.alignment, [2, 2])
     found = minimize(buffers, None, 5.0)
-    assert found.placement is not None
-    assert (found.placement.height_bytes, found.status) == (80, Status.OPTIMAL)
+    assert (need(found.placement).height_bytes, found.status) == (80, Status.OPTIMAL)
 
 
 def test_a_search_goes_on_where_it_was_stopped() -> None:

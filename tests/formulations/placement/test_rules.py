@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from formulations.placement.place import minimize
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.placement import Buffer, Gap, Placement, require_placement, separation
+from tests.checked import need
 from tests.formulations.placement.brute_force import collide, draw
 
 BUFFERS = (
@@ -109,5 +110,4 @@ def test_buffers_that_could_end_beyond_64_bits_are_refused_before_the_search() -
     with pytest.raises(InputError, match=r"at most 2\*\*60 can be placed"):
         minimize([replace(huge[2], fixed_bytes=2**60 - 1)])
     placed = minimize([replace(huge[1], size_bytes=2**60 - 1)])
-    assert placed.placement is not None
-    assert placed.placement.height_bytes == 2**60 - 1
+    assert need(placed.placement).height_bytes == 2**60 - 1

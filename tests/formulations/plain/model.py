@@ -17,7 +17,6 @@ import numpy as np
 
 from formulations.solver import highs
 from formulations.solver.program import Floats, Program, SolverResult
-from spmopt.core.errors import InputError
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
 from spmopt.core.timeline import Timeline, relax_timeline
@@ -32,14 +31,6 @@ from tests.formulations.plain.arrays import (
     program,
 )
 from tests.formulations.plain.cells import Cells, plain_cells
-
-SETTINGS: Mapping[str, Mapping[str, highs.Option]] = {
-    "simplex": {"solver": "simplex"},
-    "ipm": {"solver": "ipm", "run_crossover": "on"},
-    "ipm without crossover": {"solver": "ipm", "run_crossover": "off"},
-    "pdlp": {"solver": "pdlp", "run_crossover": "off"},
-}
-"""Ways to solve the linear program with HiGHS."""
 
 _EXACT: Mapping[str, highs.Option] = {"presolve": "off", "mip_rel_gap": 0.0}
 """For whole pages: with presolve HiGHS 1.15 proved 19 where 18 is feasible, once in 4,500."""
@@ -131,29 +122,11 @@ def plain_model(problem: Problem, objective: Objective, *, pages: bool = False) 
     )
 
 
-def solve_plain(
-    problem: Problem,
-    objective: Objective,
-    *,
-    pages: bool = False,
-    setting: str = "simplex",
-    options: Mapping[str, highs.Option] | None = None,
-    time_limit_s: float = float("inf"),
-    threads: int = 1,
-) -> PlainAnswer:
-    """Solve with HiGHS; ``setting`` is one of :data:`SETTINGS`, for ``pages`` not used.
-
-    Raises
-    ------
-    InputError
-        No such setting.
-    """
-    if setting not in SETTINGS:
-        raise InputError(f"setting {setting!r}: choose one of {', '.join(SETTINGS)}")
+def solve_plain(problem: Problem, objective: Objective, *, pages: bool = False) -> PlainAnswer:
+    """Solve with HiGHS: the linear program by the simplex method, whole pages as integers."""
     model = plain_model(problem, objective, pages=pages)
-    chosen = {**(_EXACT if pages else SETTINGS[setting]), **(options or {})}
-    answer = highs.solve(model.program, options=chosen, time_limit_s=time_limit_s, threads=threads)
-    return read_answer(model, answer)
+    options = _EXACT if pages else {"solver": "simplex"}
+    return read_answer(model, highs.solve(model.program, options=options, threads=1))
 
 
 def read_answer(model: PlainModel, answer: SolverResult) -> PlainAnswer:

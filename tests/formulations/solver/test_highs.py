@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from threading import Timer, main_thread
-from time import monotonic, sleep
+from threading import Event, Timer, main_thread
+from time import monotonic
 
 import highspy
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 from formulations.solver import highs
 from formulations.solver.highs import Option, solve
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverStatus
+from tests.checked import need
 
 
 def _knapsack(columns: int, rows: int, seed: int) -> Program:
@@ -47,8 +48,7 @@ def test_linear_program_with_duals(by_rows: bool) -> None:
 
 
 def _need(values: Floats | None) -> Floats:
-    assert values is not None
-    return values
+    return need(values)
 
 
 def test_interior_point_without_crossover() -> None:
@@ -100,8 +100,7 @@ def test_time_limit_returns_the_start_and_a_bound() -> None:
     answer = solve(program, time_limit_s=0.3, start=start, options={"mip_rel_gap": 0.0})
     assert answer.status is SolverStatus.TIME_LIMIT
     assert answer.feasible
-    assert answer.objective is not None
-    assert answer.bound < answer.objective <= program.cost[0]
+    assert answer.bound < need(answer.objective) <= program.cost[0]
 
 
 def test_stop_interrupts_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,9 +122,11 @@ def test_stop_interrupts_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_solver_that_does_not_stop_is_left(
     monkeypatch: pytest.MonkeyPatch, by_limit: bool
 ) -> None:
+    left = Event()
+
     class Deaf(highspy.Highs):
         def run(self) -> highspy.HighsStatus:
-            sleep(3.0)
+            assert left.wait(60.0)  # which comes after it was left
             return highspy.HighsStatus.kOk
 
     monkeypatch.setattr(highs, "_new", Deaf)
@@ -135,19 +136,18 @@ def test_a_solver_that_does_not_stop_is_left(
         answer = solve(_diet(by_rows=False), time_limit_s=0.1)
     else:
         answer = solve(_diet(by_rows=False), stop=lambda: monotonic() > began + 0.2)
-    assert monotonic() - began < 2.5
+    left.set()
     assert answer.status is SolverStatus.INTERRUPTED
     assert (answer.primal, answer.row_dual, answer.bound) == (None, None, -np.inf)
 
 
 def test_control_c_reaches_the_caller() -> None:
     began = monotonic()
-    ident = main_thread().ident
-    assert ident is not None
+    ident = need(main_thread().ident)
     Timer(0.5, signal.pthread_kill, (ident, signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         solve(_knapsack(400, 40, seed=5), options={"mip_rel_gap": 0.0}, time_limit_s=60.0)
-    assert monotonic() - began < 10
+    assert monotonic() - began < 50
 
 
 def test_other_thread_counts_in_turn() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from formulations.solver.program import Floats, Program, ProgramBuilder
+from tests.checked import need
 
 
 def dense(program: Program) -> Floats:
@@ -36,8 +37,7 @@ def test_blocks(by_rows: bool) -> None:
     assert program.lower.tolist() == [0, 0, 0, -1, -1]
     assert program.upper.tolist() == [4, 4, 5, np.inf, np.inf]
     assert program.row_upper.tolist() == [6, 8]
-    assert program.integer is not None
-    assert program.integer.tolist() == [False, False, False, True, True]
+    assert need(program.integer).tolist() == [False, False, False, True, True]
     assert program.offset == 2.5
     assert program.matrix.value.size == 3  # zeros and what has no row or column are left out
 

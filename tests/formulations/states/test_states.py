@@ -21,7 +21,6 @@ from formulations.residency.states.schedule import Enumerated, enumerate_all
 from formulations.residency.states.search import StateSearch
 from formulations.residency.states.work import Effort
 from results.shared.ragged import KINDS, ragged_problem
-from spmopt.assemble import assemble
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.result import Status
@@ -29,8 +28,8 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.policies import stream
 from spmopt.solving import solve
-from spmopt.verifier import require_legal
 from tests.brute_force import optimum
+from tests.checked import need, totals_of
 from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import problems, random_problem
@@ -41,12 +40,9 @@ from tests.tiny import Op, tiny
 def found(problem: Problem, objective: Objective = MAKESPAN, **request: Any) -> Enumerated:
     """What comes of it from the plan that keeps nothing; its plan is verified."""
     asked = Request(objective=objective, threads=1, tolerance=0.0, **request)
-    residency_plan = stream(problem, asked).residency_plan
-    assert residency_plan is not None
-    best = enumerate_all(problem, asked, residency_plan, None)
-    assert best is not None
-    totals = require_legal(problem, assemble(problem, best.residency_plan)).totals
-    assert totals is not None
+    residency_plan = need(stream(problem, asked).residency_plan)
+    best = need(enumerate_all(problem, asked, residency_plan, None))
+    totals = totals_of(problem, best.residency_plan)
     assert totals.value(objective) == best.value
     return best
 
@@ -75,8 +71,7 @@ def compared(seeds: Sequence[int], **features: Any) -> Iterator[tuple[int, Enume
             best = optimum(problem, MAKESPAN)
         except ValueError:
             continue
-        assert best is not None
-        yield seed, found(problem), best.value
+        yield seed, found(problem), need(best).value
 
 
 def test_stores_of_single_bytes_and_whole_cycles_are_exact() -> None:
@@ -155,8 +150,7 @@ def test_a_store_ends_inside_a_page_to_round_better(page_bytes: int) -> None:
         dram_bytes_per_s=5,
         clock_hz=9,
     )
-    best = optimum(problem, MAKESPAN)
-    assert best is not None
+    best = need(optimum(problem, MAKESPAN))
     mine = found(problem)
     assert mine.bound <= best.value <= mine.value
     if page_bytes == 4:  # 9, then 8 for x, then 27
@@ -201,30 +195,6 @@ def random_duals(random: np.random.Generator, cycle: int, problem: Problem) -> A
     return duals
 
 
-def test_a_store_fills_what_is_idle_in_single_bytes() -> None:
-    # Two idle bytes of time in each of two steps take a page of y out, two bytes a step.
-    operations = [
-        Op(writes="y", cycles=2),
-        Op(reads="y", cycles=2),
-        Op(reads="x", required_resident="x"),
-    ]
-    best = found(tiny({"y": (4, "keep"), "x": (4, "in")}, operations, spm=4))
-    assert best.bound == best.value == 8
-
-
-def test_two_stores_share_what_is_idle() -> None:
-    # 12 idle cycles after both are written, then each has 4 of its own, and must be gone.
-    tensors = {"y": (8, "keep"), "z": (8, "keep"), "x": (16, "in")}
-    operations = [
-        Op(writes="y z", required_resident="y z"),
-        Op(cycles=8),
-        Op(cycles=8),
-        Op(reads="x", required_resident="x"),
-    ]
-    best = found(tiny(tensors, operations, spm=16))
-    assert best.bound == best.value == 32
-
-
 def test_two_stores_must_share_what_is_idle() -> None:
     """All idle cycles are needed, and commands of the second step and the third cannot change.
 
@@ -250,40 +220,21 @@ def test_two_stores_must_share_what_is_idle() -> None:
     assert best.bound == best.value == 15 + 6 + (10 + 4) + (18 + 19) + 26
 
 
-def test_set_up_decides_against_parts() -> None:
-    # To load a page of x and to keep it saves 4 cycles of a stream; the command costs 10.
-    machine = {"dma_setup_cycles": 10}
-    operations = [Op(reads="x"), Op(reads="y", required_resident="y"), Op(reads="x")]
-    best = found(tiny({"x": (12, "in"), "y": (4, "in")}, operations, spm=8, **machine))
-    assert best.bound == best.value == 22 + 14 + 22
-
-
-def test_the_best_mode_runs() -> None:
-    mappings = [Op(reads="x", cycles=20), Op(reads="x", cycles=1, required_resident="x")]
-    best = found(tiny({"x": (8, "in")}, [mappings], spm=8))
-    assert best.value == 9
-    assert best.residency_plan.steps.mapping.tolist() == [1]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_ragged_problems_are_proved(kind: str) -> None:
     for seed in some(range(3, 6)):
         problem = ragged_problem(kind, seed)
         result = solve(problem, "residency", Request(threads=1))
         assert result.status is Status.OPTIMAL
-        assert result.class_bound is not None
-        assert result.class_bound.value == result.value
+        assert need(result.class_bound).value == result.value
         assert result.notes == ()
         whole = solve(problem, "residency:granularity=tensor", Request(threads=1, time_limit_s=5.0))
-        assert whole.value is not None
-        assert result.value is not None
-        assert result.value <= whole.value
+        assert need(result.value) <= need(whole.value)
         # More room never costs.
         machine = problem.machine
         more = replace(machine, spm_bytes=machine.spm_bytes + machine.page_bytes)
         roomy = solve(replace(problem, machine=more), "residency", Request(threads=1))
-        assert roomy.class_bound is not None
-        assert roomy.class_bound.value <= result.value
+        assert need(roomy.class_bound).value <= need(result.value)
 
 
 def test_too_many_moves_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,10 +250,8 @@ def test_too_many_moves_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_too_large_or_late_is_left_alone() -> None:
     problem = random_problem(3, **SMALL)
-    residency_plan = stream(problem, Request()).residency_plan
-    assert residency_plan is not None
+    residency_plan = need(stream(problem, Request()).residency_plan)
     assert enumerate_all(problem, Request(time_limit_s=0.0), residency_plan, None) is None
     long = tiny({"x": (4, "in")}, [Op(reads="x")] * 13, spm=4)
-    residency_plan = stream(long, Request()).residency_plan
-    assert residency_plan is not None
+    residency_plan = need(stream(long, Request()).residency_plan)
     assert enumerate_all(long, Request(), residency_plan, None) is None

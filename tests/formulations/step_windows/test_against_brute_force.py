@@ -21,6 +21,7 @@ from spmopt.solving.window_cut import WindowCutter, schedule_all
 from spmopt.solving.windows import decide_residency
 from spmopt.verifier import Report, require_legal
 from tests.brute_force import optimum
+from tests.checked import need
 from tests.formulations.joint.brute_force import orders
 from tests.strategies import random_problem
 from tests.verifier.random_plans import random_residency_plan
@@ -53,14 +54,12 @@ def decide(
     start = schedule_all(problem, residency_plan)
     cutter = WindowCutter(problem, residency_plan, start, dependences(problem))
     cut = cutter.cut(first, steps, tail)
-    decision = decide_residency(cut.window, 1.0)
-    assert decision is not None
+    decision = need(decide_residency(cut.window, 1.0))
     return decision, require_legal(problem, schedule_all(problem, cutter.apply(cut, decision)))
 
 
 def cycles(report: Report) -> int:
-    assert report.totals is not None
-    return report.totals.replay_cycles
+    return need(report.totals).replay_cycles
 
 
 # Every plan of whole pages, from rules R1 to R5 and R7; the queue and addresses follow from it.
@@ -214,8 +213,7 @@ def check(problem: Problem, residency_plan: ResidencyPlan, window: tuple[int, in
     first, steps, tail = window
     decision, report = decide(problem, residency_plan, *window)
     last = min(len(residency_plan.steps), first + steps + tail)
-    assert report.replay is not None
-    ends = report.replay.operation_end
+    ends = need(report.replay).operation_end
     since = int(ends[first - 1]) if first else 0
     assert int(ends[last - 1]) - since <= decision.cycles
     if last == len(residency_plan.steps):
@@ -232,8 +230,7 @@ def decide_kept(
     """Decide a window of steps that keep their order, with barriers between them."""
     cutter = WindowCutter(problem, residency_plan, assemble(problem, residency_plan), whole=whole)
     cut = cutter.cut(*window)
-    decision = decide_residency(cut.window, 1.0)
-    assert decision is not None
+    decision = need(decide_residency(cut.window, 1.0))
     found = cutter.apply(cut, decision)
     assert np.array_equal(found.steps.operation, residency_plan.steps.operation)
     require_legal(problem, assemble(problem, found))
@@ -246,8 +243,7 @@ def test_no_plan_of_steps_is_better(seed: int) -> None:
     decision, found = decide_kept(problem, residency_plan)
     value = residency_plan_value(problem, found, MAKESPAN)
     assert value == decision.cycles
-    best = optimum(problem, MAKESPAN, residency="page")
-    assert best is not None
+    best = need(optimum(problem, MAKESPAN, residency="page"))
     assert value == best.value
 
 
@@ -259,8 +255,7 @@ def test_hardly_a_plan_of_whole_tensors_is_better() -> None:
         decision, found = decide_kept(problem, residency_plan, whole=True)
         sizes = np.array([tensor.size_bytes for tensor in problem.tensors])
         assert (found.residency.size_bytes == sizes[found.residency.tensor]).all()
-        best = optimum(problem, MAKESPAN, residency="whole")
-        assert best is not None
+        best = need(optimum(problem, MAKESPAN, residency="whole"))
         assert best.value <= residency_plan_value(problem, found, MAKESPAN) == decision.cycles
         optimal += best.value == decision.cycles
     assert optimal >= 23

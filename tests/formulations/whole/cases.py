@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from formulations.residency.whole import schedule
-from spmopt.assemble import assemble
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.objective import Objective, energy_objective
 from spmopt.core.problem import Problem
@@ -14,7 +13,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
-from spmopt.verifier import require_legal
+from tests.checked import totals_of
 
 
 def solved(problem: Problem, objective: Objective, start: ResidencyPlan | None = None) -> Outcome:
@@ -27,9 +26,7 @@ def verified_value(
     problem: Problem, objective: Objective, residency_plan: ResidencyPlan | None
 ) -> Fraction:
     """Objective of a residency plan as the verifier recomputes it; fails on an illegal one."""
-    assert residency_plan is not None
-    totals = require_legal(problem, assemble(problem, residency_plan)).totals
-    assert totals is not None
+    totals = totals_of(problem, residency_plan)
     return totals.value(objective)
 
 

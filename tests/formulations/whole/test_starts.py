@@ -13,6 +13,7 @@ from formulations.solver.program import SolverResult, SolverStatus
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline_in_order
+from tests.checked import need
 from tests.tiny import Op, tiny
 
 
@@ -27,7 +28,6 @@ def test_the_best_start_is_returned_whatever_comes_first(
     duals = Multipliers.legal(case.coefficients, *np.zeros((3, 2)))
     kept = np.array([False, True])
     starts = [Retention.nothing(case.uses), Retention.of(case.uses, np.ones(2, bool), kept)]
-    best = timed.search(case, duals, [starts[k] for k in order], np.ones(2))
-    assert best is not None
+    best = need(timed.search(case, duals, [starts[k] for k in order], np.ones(2)))
     # Loaded once, 8 bytes at one byte a cycle; streamed twice it takes 16.
     assert best.value == 8

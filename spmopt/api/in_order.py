@@ -276,4 +276,4 @@ def _note(search: WeightSearch) -> Solution:
             ObjectiveInOrder(objective=asked.second, value=second, bound=proved),
         ),
     )
-    return replace(solution, stored=replace(solution.stored, result=kept))
+    return replace(solution, result=kept)

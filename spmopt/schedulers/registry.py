@@ -54,7 +54,7 @@ class SchedulerEntry:
     summary, source
         One line on its method, and its source.
     granularity
-        Granularity of residency: ``whole``, ``page``, ``contiguous`` or ``fluid``.
+        Granularity of residency: ``tensor``, ``page``, ``contiguous`` or ``fluid``.
     replayed
         It minimizes time of the replay, and not the sum of the durations of steps; of those that
         do not, optimizers are compared by it all the same (:mod:`spmopt.solving.barriers`).

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.problem import Problem
-from spmopt.core.result import Result
+from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving.case import Case
 from spmopt.solving.params import SolveParams
-from spmopt.solving.records import Bound, Run, result_of
-from spmopt.solving.solver import DEFAULTS, compare, run_asked
+from spmopt.solving.records import Bound, judge
+from spmopt.solving.solver import DEFAULTS, compare, run_each
 
 
 def compare_fused(
@@ -84,20 +84,21 @@ def compare_on(
         A bound over all fusion plans.
     """
     own = replace(request, on_incumbent=_on_fusion_plan(request))
-    case, runs = Case.of(fusion.problem, own, params), list[Run]()
-    for entry in map(find, schedulers):
-        if not runs or not request.stop():
-            runs.append(run_asked(case, entry))
+    case = Case(fusion.problem, own, params)
+    results = run_each(case, [find(each) for each in schedulers])
     # Another order is none of a fusion plan.
-    in_order = [run for run in runs if run.order is None]
-    best = bound or case.bounds.best_bounds(in_order).get(None)
-    results = []
-    for run in runs:
-        outcome = run.outcome and replace(run.outcome, fusion=fusion)
-        own_bound = best if run.order is None else None
-        fused = replace(run, outcome=outcome)
-        results.append(result_of(fused, own_bound, request, of_fusion_plans, case.calls.faults))
-    return results
+    listed = [each for each in results if each.order is None]
+    best = bound or case.bounds.best_bounds(listed).get(None)
+    return [
+        judge(
+            replace(each, fusion=fusion) if each.status is Status.UNKNOWN else each,
+            best if each.order is None else None,
+            request,
+            of_fusion_plans,
+            case.faults,
+        )
+        for each in results
+    ]
 
 
 def _on_fusion_plan(request: Request) -> OnIncumbent:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import monotonic
 
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError
 from spmopt.core.moved_whole import move_whole
 from spmopt.core.problem import Problem
-from spmopt.core.result import Result
+from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, Policy, Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, able, find
 from spmopt.solving.barriers import (
@@ -25,20 +26,16 @@ from spmopt.solving.barriers import (
     with_barriers,
 )
 from spmopt.solving.case import Case
-from spmopt.solving.checked_calls import RESIDENCY
+from spmopt.solving.checked_calls import RESIDENCY, TENSORS
 from spmopt.solving.orders import best_of_other_orders
 from spmopt.solving.params import SolveParams
 from spmopt.solving.records import (
-    Run,
-    Stopwatch,
-    VerifiedSchedule,
     all_failed,
-    failed,
+    certificates,
+    failure_of,
+    judge,
     of_other_class,
-    order_key,
-    proofs_of,
     require_true_bounds,
-    result_of,
     within_class,
 )
 from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improve_by_windows, with_merged_commands
@@ -82,62 +79,71 @@ def compare(
     for entry in entries:
         entry.require(request.objective, able(request.objective, features=features))
         entry.require_features(features)
-    case, runs = Case.of(problem, request, params), list[Run]()
-    for entry in entries:
-        if not runs or not request.stop():
-            runs.append(run_asked(case, entry))
-    if all(run.failure is not None for run in runs):
-        raise all_failed([run.failure for run in runs if run.failure is not None])
+    case = Case(problem, request, params)
+    results = run_each(case, entries)
+    if len(case.failures) == len(results):
+        raise all_failed(case.failures)
 
-    listed = case.listed if any(run.fusion is not None for run in runs) else None
-    every = [*runs, *([] if listed is None else [listed])]
+    listed = case.listed if any(each.fusion is not None for each in results) else None
+    every = [*results, *([] if listed is None else [listed])]
     require_true_bounds(every)
-    of_order, of_fusion_plans = (
-        case.bounds.best_bounds(every),
-        case.bounds.bound_of_fusion_plans(runs),
-    )
+    of_order = case.bounds.best_bounds(every)
+    of_fusion_plans = case.bounds.bound_of_fusion_plans(results)
+
     best = [
-        case.bounds.bound_of_fusion_plan(run) if run.fusion else of_order.get(order_key(run.order))
-        for run in runs
+        case.bounds.bound_of_fusion_plan(each) if each.fusion else of_order.get(each.order_key)
+        for each in results
     ]
     results = [
-        result_of(run, bound, request, of_fusion_plans, case.calls.faults)
-        for run, bound in zip(runs, best, strict=True)
+        judge(each, bound, request, of_fusion_plans, case.faults)
+        for each, bound in zip(results, best, strict=True)
     ]
     if listed is None:
         return results
-    beside = result_of(listed, of_order.get(order_key(listed.order)), request, of_fusion_plans)
-    return [each if each.fusion is None else replace(each, beside=(beside,)) for each in results]
+    beside = (judge(listed, of_order.get(listed.order_key), request, of_fusion_plans),)
+    return [each if each.fusion is None else replace(each, beside=beside) for each in results]
 
 
-def run_asked(case: Case, entry: SchedulerEntry) -> Run:
+def run_each(case: Case, entries: Sequence[SchedulerEntry]) -> list[Result]:
+    """Run schedulers one after the other, until the request is stopped."""
+    results = list[Result]()
+    for entry in entries:
+        if not results or not case.request.stop():
+            results.append(run_asked(case, entry))
+    return results
+
+
+def run_asked(case: Case, entry: SchedulerEntry) -> Result:
     """Run a scheduler that was asked for; the faults of a foreign one do not end the others."""
-    case.calls.asked = entry
+    case.asked = entry
     if not entry.fusion_plans:  # which begins with another
-        case.calls.tell(Incumbent())
-    watch = Stopwatch()
+        case.tell(Incumbent())
+    wall, cpu = monotonic(), cpu_s()
     try:
         found = run(case, entry)
         if not entry.is_own:
-            for certificate, _ in proofs_of([found]):
-                case.calls.require_proof(certificate)
+            for certificate in certificates([found]):
+                case.require_proof(certificate)
     except Exception as error:  # whatever a policy does
         if entry.is_own:
             raise
         case.forget(entry)
-        found = failed(entry, error, watch)
-    if found.legal is not None:
-        own_class = found.outcome is not None and found.outcome.class_bound is not None
-        case.calls.tell_legal(found.legal, other_class=entry.replayed and not own_class)
+        case.failures.append(failure_of(entry.name, error))
+        note = str(case.failures[-1]).removeprefix(f"scheduler {entry.name}: ")
+        found = Result(scheduler=entry.name, status=Status.FAILED, notes=(note,))
+        found = found.plus(monotonic() - wall, cpu_s() - cpu)
+    if found.verified:
+        other_class = entry.replayed and found.class_bound is None
+        case.tell_schedule(found, other_class=other_class)
     return found
 
 
-def run_alone(problem: Problem, entry: SchedulerEntry, request: Request) -> Run:
+def run_alone(problem: Problem, entry: SchedulerEntry, request: Request) -> Result:
     """Run one scheduler and verify its schedule; prove no bound."""
-    return run_asked(Case.of(problem, request, DEFAULTS), entry)
+    return run_asked(Case(problem, request, DEFAULTS), entry)
 
 
-def run(case: Case, entry: SchedulerEntry) -> Run:
+def run(case: Case, entry: SchedulerEntry) -> Result:
     """Run one scheduler and verify its schedule."""
     if by_steps(entry, case.request.objective):
         case.replayed[entry.name] = found = run_by_steps(case, entry)
@@ -146,51 +152,57 @@ def run(case: Case, entry: SchedulerEntry) -> Run:
         case Kind.POLICY:
             return case.policy_run(entry)
         case Kind.RELAXATION:
-            return case.calls.call(entry)
+            return case.call(entry)
     if entry.fusion_plans:
         return choose_fusion(case, entry)
     found = optimize(case, entry)
-    if entry.name in (RESIDENCY, "residency:granularity=tensor"):
-        found = with_merged_commands(case.calls, found, found.solve_s)
+    if entry.name in (RESIDENCY, TENSORS):
+        found = with_merged_commands(case, found, found.solve_s)
     if entry.name == RESIDENCY:
         case.listed = found
     return found
 
 
-def optimize(case: Case, entry: SchedulerEntry) -> Run:
+def optimize(case: Case, entry: SchedulerEntry) -> Result:
     """Optimize from the best start on, and never return anything worse."""
-    starts = [case.calls.call(replace(entry, target=entry.alone))] if entry.alone else []
-    if starts and starts[0].legal is not None:
+    starts = [case.call(replace(entry, target=entry.alone))] if entry.alone else []
+    if starts and starts[0].verified:
         return starts[0]
     spent_s = sum(each.solve_s for each in starts) + run_starts(case, entry, starts)
-    watch = Stopwatch()
-    legal = case.schedules_for(entry, starts)
+    wall, cpu = monotonic(), cpu_s()
+    known = case.schedules_for(entry, starts)
     if entry.replayed:
-        legal = improve_starts(case, legal, spent_s)
-    watch.stop()
-    no_worse_than_start = bool(legal) and entry.granularity != "contiguous"
+        known = improve_starts(case, known, spent_s)
+    wall, cpu = monotonic() - wall, cpu_s() - cpu
+    no_worse_than_start = bool(known) and entry.granularity != "contiguous"
     if no_worse_than_start:  # no policy has the addresses of a contiguous schedule
-        of_class = not entry.replayed or move_whole(case.problem, legal[0].schedule)
-        case.calls.tell_legal(legal[0], other_class=not of_class)
-    residency_plans = legal or (case.attempt(entry) if case.calls.many else [])
-    found = case.calls.call(entry, residency_plans, spent_s + watch.wall_s)
-    found = found.plus(watch.wall_s, watch.cpu_s)
+        case.tell_schedule(
+            known[0], other_class=entry.replayed and not is_moved_whole(case.problem, known[0])
+        )
+    found = case.call(
+        entry, known or (case.attempt(entry) if case.many else []), spent_s + wall
+    ).plus(wall, cpu)
     for each in starts:
         found = found.plus(each.solve_s, each.cpu_s)
-    return best_of(case, found, legal[0]) if no_worse_than_start else found
+    return best_of(case, entry, found, known[0]) if no_worse_than_start else found
 
 
-def run_starts(case: Case, entry: SchedulerEntry, starts: list[Run]) -> float:
+def is_moved_whole(problem: Problem, result: Result) -> bool:
+    """Return whether a result has a schedule that moves whole tensors."""
+    return result.schedule is not None and move_whole(problem, result.schedule)
+
+
+def run_starts(case: Case, entry: SchedulerEntry, starts: list[Result]) -> float:
     """Run the starts of an optimizer, into ``starts``; return the seconds of its limit spent.
 
     Policies, and optimizers that have run before, take none of them.
     """
-    spent_s, params = 0.0, case.calls.params
+    spent_s, params = 0.0, case.params
     for start in map(find, case.starts_of(entry)):
         optimizes = start.kind is not Kind.POLICY
-        if case.calls.many and not optimizes:
+        if case.many and not optimizes:
             continue
-        if case.request.stop() and any(each.legal is not None for each in starts):
+        if case.request.stop() and any(each.verified for each in starts):
             break
         known = case.replayed.get(start.name)
         if known is None and optimizes:
@@ -202,40 +214,40 @@ def run_starts(case: Case, entry: SchedulerEntry, starts: list[Run]) -> float:
     return spent_s
 
 
-def improve_starts(
-    case: Case, legal: list[VerifiedSchedule], spent_s: float
-) -> list[VerifiedSchedule]:
+def improve_starts(case: Case, known: list[Result], spent_s: float) -> list[Result]:
     """Search other orders and windows of steps, for a scheduler that decides the order too."""
-    watch = Stopwatch()
-    other = best_of_other_orders(case.calls, spent_s)
+    began = monotonic()
+    other = best_of_other_orders(case, spent_s)
     if other is not None:
-        case.bounds.keep_duals(other[0])
-        legal = sorted([*legal, other[1]], key=lambda each: each.value)
-    if not legal:
-        return legal
-    better = improve_by_windows(case.calls, legal[0], spent_s + watch.elapsed_s())
-    return legal if better is None else [better, *legal]
+        case.bounds.keep_duals(other)
+        valued = [(each.value, each) for each in (*known, other) if each.value is not None]
+        known = [each for _, each in sorted(valued, key=lambda pair: pair[0])]
+    if not known:
+        return known
+    better = improve_by_windows(case, known[0], spent_s + monotonic() - began)
+    return known if better is None else [better, *known]
 
 
-def best_of(case: Case, found: Run, start: VerifiedSchedule) -> Run:
-    """Return the run of an optimizer, with its best start where it has found nothing better."""
-    joint = found.entry.replayed  # searches a class that its starts need not be of
-    is_start = joint and found.legal is start
-    if found.legal is not None and found.legal.value <= start.value and not is_start:
+def best_of(case: Case, entry: SchedulerEntry, found: Result, start: Result) -> Result:
+    """Return the result of an optimizer, with its best start where it has found nothing better."""
+    assert start.value is not None
+    is_start = entry.replayed and found.schedule is start.schedule
+    if found.value is not None and found.value <= start.value and not is_start:
         return found
-    if found.outcome is None:
-        said = f"scheduler {found.entry.name}: infeasible, but {start.origin} is not"
+    if found.status is Status.INFEASIBLE:
+        said = f"scheduler {found.scheduler}: infeasible, but {start.origin} is not"
         raise ContradictionError(said)
-    outcome, notes = within_class(found.outcome, start.value), list(found.notes)
-    known = found.outcome.class_bound
-    if joint and known is not None and not move_whole(case.problem, start.schedule):
-        outcome = replace(outcome, class_bound=None)
+    known, notes = found.class_bound, list(found.notes)
+    found = within_class(found, start.value)
+    # It searches a class that its starts need not be of.
+    if entry.replayed and known is not None and not is_moved_whole(case.problem, start):
+        found = replace(found, class_bound=None)
         notes.append(of_other_class(known, case.request.objective.unit))
     notes.append(BY_WINDOWS if start.origin == ORIGIN else NOTHING_BETTER.format(start.origin))
-    return replace(found, outcome=outcome, legal=start, notes=tuple(notes))
+    return replace(found.with_schedule_of(start), notes=tuple(notes))
 
 
-def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Run:
+def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Result:
     """Run an optimizer of steps, in a part of the time, and value its schedule by the replay.
 
     It is no worse than the policies that it starts from there either.
@@ -256,51 +268,48 @@ def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Run:
     return no_worse(found, steps.schedules_for(entry), objective)
 
 
-def choose_fusion(case: Case, entry: SchedulerEntry) -> Run:
+def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     """Choose a fusion plan, starting layer by layer, and never worse than that."""
-    calls, params = case.calls, case.calls.params
-    page = find(RESIDENCY)
+    params, page = case.params, find(RESIDENCY)
     request = replace(
         case.request.anew().share(params.list_fraction),
         tolerance=max(case.request.tolerance, params.list_gap),
     )
-    tileable = case.layer_by_layer(request, page)
-    listed = run_asked(tileable, page)
-    for certificate, _ in proofs_of([listed]):
-        tileable.calls.evaluate(certificate)
-    case.policies = tileable.policies | case.policies
+    layers = case.layer_by_layer(request, page)
+    listed = run_asked(layers, page)
+    for certificate in certificates([listed]):
+        layers.evaluate(certificate)
+    case.policies = layers.policies | case.policies
     case.listed = case.listed or listed
-    calls.asked = entry
-    calls.tell(Incumbent())
-    starts = [] if listed.legal is None else [listed.legal]
-    for start in starts:
-        calls.tell_legal(start)
-    kept_s = params.commands_fraction * case.request.time_limit_s if calls.commands_cost else 0
-    duals = None if listed.outcome is None else listed.outcome.certificate
-    found = calls.call(entry, starts, listed.solve_s + kept_s, duals=duals)
+    case.asked = entry
+    case.tell(Incumbent())
+    if listed.verified:
+        case.tell_schedule(listed)
+    kept_s = params.commands_fraction * case.request.time_limit_s if case.commands_cost else 0
+    starts = [listed] if listed.verified else []
+    found = case.call(entry, starts, listed.solve_s + kept_s, duals=listed.certificate)
     found = better_of_policies(case, found)
     spent_s = listed.solve_s + found.solve_s
     found = found.plus(listed.solve_s, listed.cpu_s)
-    found = with_merged_commands(calls, found, spent_s)
-    if found.legal is not None and starts and found.legal.value > starts[0].value:
+    found = with_merged_commands(case, found, spent_s)
+    if found.value is not None and listed.value is not None and found.value > listed.value:
         raise ContradictionError(f"scheduler {entry.name}: worse than {RESIDENCY}, its start")
     return no_worse_than_list(found, case.listed)
 
 
-def better_of_policies(case: Case, found: Run) -> Run:
+def better_of_policies(case: Case, found: Result) -> Result:
     """Take the schedule of a policy on the chosen fusion plan, where it costs less.
 
     Of a few pages and operations one rounds luckier than the program: 48 cycles, not 50.
     """
-    if found.fusion is None or found.legal is None or case.request.stop():
+    if found.fusion is None or found.value is None or case.request.stop():
         return found
-    on = Case.of(found.fusion.problem, case.request.part(bounds=False), case.calls.params)
-    if on.calls.many:
+    on = Case(found.fusion.problem, case.request.part(bounds=False), case.params)
+    if on.many:
         return found
-    began = cpu_s()
+    began, best = cpu_s(), found.value
     for name in find(RESIDENCY).starts:
-        other = on.policy_run(find(name)).legal
-        if other is not None and other.order is None and other.value < found.legal.value:
-            found = replace(found, legal=other)
-            assert found.legal is not None
+        other = on.policy_run(find(name))
+        if other.value is not None and other.order is None and other.value < best:
+            found, best = found.with_schedule_of(other), other.value
     return found.plus(0.0, cpu_s() - began)

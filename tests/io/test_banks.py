@@ -12,8 +12,8 @@ from spmopt.core.errors import InputError
 from spmopt.core.objective import energy_objective
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
+from spmopt.core.solution import Solution
 from spmopt.io.files import (
-    StoredResult,
     decode_problem,
     encode_problem,
     encode_result,
@@ -31,10 +31,10 @@ from tests.strategies import random_problem
 from tests.verifier.test_retention import forgetting
 
 
-def solved() -> StoredResult:
+def solved() -> Solution:
     case = problem()
     objective = energy_objective(case.machine)
-    return StoredResult(
+    return Solution(
         problem=case, result=solve(case, "banks", Request(objective=objective, tolerance=1e-6))
     )
 
@@ -93,7 +93,7 @@ def test_files_without_banks_do_not_mention_them() -> None:
     assert "banks" not in str(encode_problem(case))
     assert "moves" not in encode_schedule(moving(moved=False))
     result = solve(case, "residency", Request())
-    text = json.dumps(encode_result(StoredResult(problem=case, result=result)))
+    text = json.dumps(encode_result(Solution(problem=case, result=result)))
     assert "bank" not in text
     assert "move" not in text
 

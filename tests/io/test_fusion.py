@@ -19,13 +19,15 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import FusionSpace
+from spmopt.core.fusion.stored import Loop, StoredFusion
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import TensorKind
 from spmopt.core.result import Result
+from spmopt.core.solution import Solution
 from spmopt.graph.training import training_graph
-from spmopt.io.files import StoredResult, decode_result, encode_result, read_result, write_result
-from spmopt.io.fusion import Loop, StoredFusion, decode_fusion, encode_fusion
+from spmopt.io.files import decode_result, encode_result, read_result, write_result
+from spmopt.io.fusion import decode_fusion, encode_fusion
 from tests.fused import of_graph, perceptron
 from tests.graph.networks import attention, convolution, lstm
 from tests.thorough import share
@@ -169,7 +171,7 @@ def test_numbers_that_json_lacks() -> None:
     ],
 )
 def test_results_in_pieces_are_lossless(tmp_path: Path, make: Any) -> None:
-    before: StoredResult = make()
+    before: Solution = make()
     path, second = tmp_path / "r.json", tmp_path / "again.json"
     write_result(path, before)
     kept = read_result(path)

@@ -19,7 +19,8 @@ from spmopt.core.problem import TensorKind
 from spmopt.core.result import Status
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult, read_problem
+from spmopt.core.solution import Solution
+from spmopt.io.files import read_problem
 from spmopt.metrics import metrics
 from spmopt.reporting.analysis import detail
 from spmopt.reporting.headings import barrier_notes
@@ -34,13 +35,13 @@ from tests.verifier import hand_made
 PROBLEMS = Path(__file__).parents[3] / "instances"
 
 
-def solved(name: str, request: Request) -> StoredResult:
+def solved(name: str, request: Request) -> Solution:
     problem = read_problem(PROBLEMS / f"{name}.json")
-    return StoredResult(problem=problem, result=solve(problem, "residency", request))
+    return Solution(problem=problem, result=solve(problem, "residency", request))
 
 
 @pytest.fixture(scope="module")
-def stored() -> StoredResult:
+def stored() -> Solution:
     """One with dual values."""
     return solved("lenet5", Request(objective=MAKESPAN, time_limit_s=5))
 
@@ -50,7 +51,7 @@ def figures(record: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
-def test_totals_are_those_of_the_metrics(stored: StoredResult, timing: str) -> None:
+def test_totals_are_those_of_the_metrics(stored: Solution, timing: str) -> None:
     record: Any = schedule_record(ScheduleView.of(stored, timing=timing))
     machine, totals = stored.problem.machine, stored.result.totals
     assert totals is not None
@@ -105,7 +106,7 @@ def test_columns_have_one_length_and_plain_numbers() -> None:
             assert mine == line.step[line.tensor == tensor].tolist()
 
 
-def test_words_are_found_by_their_numbers(stored: StoredResult) -> None:
+def test_words_are_found_by_their_numbers(stored: Solution) -> None:
     record: Any = schedule_record(ScheduleView.of(stored))
     assert record["causes"] == [cause.words for cause in Cause]
     assert record["kinds"][-1] == "scratch"
@@ -117,7 +118,7 @@ def test_words_are_found_by_their_numbers(stored: StoredResult) -> None:
     assert {*record["commands"]["kind"]} <= {*Command}
 
 
-def test_tables_are_those_of_the_analysis(stored: StoredResult) -> None:
+def test_tables_are_those_of_the_analysis(stored: Solution) -> None:
     picture = ScheduleView.of(stored)
     record: Any = schedule_record(picture)
     for per in ("layer", "tensor", "operation"):
@@ -137,7 +138,7 @@ def test_tables_are_those_of_the_analysis(stored: StoredResult) -> None:
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
-def test_causes_add_up_to_the_stall(stored: StoredResult, timing: str) -> None:
+def test_causes_add_up_to_the_stall(stored: Solution, timing: str) -> None:
     record: Any = schedule_record(ScheduleView.of(stored, timing=timing))
     rows = record["tables"]["cause"]["rows"]
     by_step = [sum(causes) for causes in zip(*record["steps"]["stall_by_cause"], strict=True)]
@@ -148,7 +149,7 @@ def test_causes_add_up_to_the_stall(stored: StoredResult, timing: str) -> None:
     assert "none" not in [row[0] for row in rows]
 
 
-def test_the_roofline_has_the_layers_that_compute(stored: StoredResult) -> None:
+def test_the_roofline_has_the_layers_that_compute(stored: Solution) -> None:
     picture = ScheduleView.of(stored)
     roofline: Any = schedule_record(picture)["roofline"]
     layers = picture.analysis.by_layer()
@@ -157,7 +158,7 @@ def test_the_roofline_has_the_layers_that_compute(stored: StoredResult) -> None:
     assert roofline["without_flop"] == len(layers.names) - len(computes)
 
 
-def test_duals_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
+def test_duals_add_up_to_the_worth_of_a_megabyte(stored: Solution) -> None:
     record: Any = schedule_record(ScheduleView.of(stored))
     certificate = stored.result.certificate
     assert certificate is not None
@@ -200,12 +201,12 @@ def test_without_duals_nothing_is_worth_anything() -> None:
     assert figures(record)["gap"]["text"] == "none"
 
 
-def hand() -> StoredResult:
+def hand() -> Solution:
     case = hand_made.reuse()
     return result_of(case.problem, case.schedule)
 
 
-def changed(stored: StoredResult, **changes: Any) -> StoredResult:
+def changed(stored: Solution, **changes: Any) -> Solution:
     return replace(stored, result=replace(stored.result, **changes))
 
 
@@ -247,7 +248,7 @@ def test_a_schedule_for_the_replay_says_that_steps_have_barriers() -> None:
     assert schedule_record(ScheduleView.of(stored, timing="async"))["remarks"] == []
 
 
-def test_stalls_are_explained_as_the_explanation_has_them(stored: StoredResult) -> None:
+def test_stalls_are_explained_as_the_explanation_has_them(stored: Solution) -> None:
     picture = ScheduleView.of(stored)
     record: Any = schedule_record(picture)
     explained, schedule = record["explained"], stored.result.schedule
@@ -266,7 +267,7 @@ def test_stalls_are_explained_as_the_explanation_has_them(stored: StoredResult) 
 
 
 def test_the_longest_stalls_alone_are_explained(
-    stored: StoredResult, monkeypatch: pytest.MonkeyPatch
+    stored: Solution, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record_module, "MOST_EXPLAINED", 2)
     picture = ScheduleView.of(stored)

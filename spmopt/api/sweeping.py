@@ -202,14 +202,14 @@ def _schedulers(
 ) -> dict[str, SchedulerEntry]:
     """Check schedulers, with every machine, before anything is scheduled; return them by name."""
     from spmopt.core.objective import objective_named
-    from spmopt.schedulers.registry import Kind, able, by_name
+    from spmopt.schedulers.registry import Kind, by_name
 
     aim = objective_named(objective, cases[0].machine)
     found = by_name(_usual(aim, cases) if given is None else given)
     entries = found.values()
     for features in dict.fromkeys(case.machine.features for case in cases):
         for entry in entries:
-            entry.require(aim, able(aim, features=features))
+            entry.require(aim, features)
             if aim.replayed and entry.kind is Kind.RELAXATION:
                 raise InputError(f"scheduler {entry.name}: a sweep has no bounds on the replay")
             entry.require_features(features)

@@ -8,39 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from time import monotonic
+from fractions import Fraction
 
-from spmopt.core.clock import cpu_s
-from spmopt.core.errors import ContradictionError
-from spmopt.core.moved_whole import move_whole
+from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
-from spmopt.core.scheduler import Incumbent, Policy, Request
-from spmopt.schedulers.registry import Kind, SchedulerEntry, able, find
-from spmopt.solving.barriers import (
-    NOTHING_BETTER,
-    by_steps,
-    no_worse,
-    no_worse_than_list,
-    replay,
-    with_barriers,
-)
+from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
+from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving.case import Case
-from spmopt.solving.checked_calls import RESIDENCY, TENSORS
-from spmopt.solving.orders import best_of_other_orders
-from spmopt.solving.params import SolveParams
-from spmopt.solving.records import (
-    all_failed,
-    certificates,
-    failure_of,
-    judge,
-    of_other_class,
-    require_true_bounds,
-    within_class,
-)
-from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improve_by_windows, with_merged_commands
-
-DEFAULTS = SolveParams()
+from spmopt.solving.params import DEFAULTS, SolveParams
+from spmopt.solving.records import Bound, all_failed, judge, require_true_bounds
+from spmopt.solving.runs import run_each
 
 
 def solve(
@@ -77,7 +55,7 @@ def compare(
     """
     entries, features = [find(each) for each in schedulers], problem.machine.features
     for entry in entries:
-        entry.require(request.objective, able(request.objective, features=features))
+        entry.require(request.objective, features)
         entry.require_features(features)
     case = Case(problem, request, params)
     results = run_each(case, entries)
@@ -104,212 +82,95 @@ def compare(
     return [each if each.fusion is None else replace(each, beside=beside) for each in results]
 
 
-def run_each(case: Case, entries: Sequence[SchedulerEntry]) -> list[Result]:
-    """Run schedulers one after the other, until the request is stopped."""
-    results = list[Result]()
-    for entry in entries:
-        if not results or not case.request.stop():
-            results.append(run_asked(case, entry))
-    return results
+def compare_fused(
+    problem: Problem,
+    entries: Sequence[SchedulerEntry],
+    request: Request,
+    given: FusionResult | None = None,
+    params: SolveParams = DEFAULTS,
+) -> list[Result]:
+    """Run schedulers layer by layer, on a fusion plan, and those that choose one.
 
+    Parameters
+    ----------
+    given
+        A fusion plan for all schedulers; without it policies run on the best one found.
 
-def run_asked(case: Case, entry: SchedulerEntry) -> Result:
-    """Run a scheduler that was asked for; the faults of a foreign one do not end the others."""
-    case.asked = entry
-    if not entry.fusion_plans:  # which begins with another
-        case.tell(Incumbent())
-    wall, cpu = monotonic(), cpu_s()
-    try:
-        found = run(case, entry)
-        if not entry.is_own:
-            for certificate in certificates([found]):
-                case.require_proof(certificate)
-    except Exception as error:  # whatever a policy does
-        if entry.is_own:
-            raise
-        case.forget(entry)
-        case.failures.append(failure_of(entry.name, error))
-        note = str(case.failures[-1]).removeprefix(f"scheduler {entry.name}: ")
-        found = Result(scheduler=entry.name, status=Status.FAILED, notes=(note,))
-        found = found.plus(monotonic() - wall, cpu_s() - cpu)
-    if found.verified:
-        other_class = entry.replayed and found.class_bound is None
-        case.tell_schedule(found, other_class=other_class)
-    return found
-
-
-def run_alone(problem: Problem, entry: SchedulerEntry, request: Request) -> Result:
-    """Run one scheduler and verify its schedule; prove no bound."""
-    return run_asked(Case(problem, request, DEFAULTS), entry)
-
-
-def run(case: Case, entry: SchedulerEntry) -> Result:
-    """Run one scheduler and verify its schedule."""
-    if by_steps(entry, case.request.objective):
-        case.replayed[entry.name] = found = run_by_steps(case, entry)
-        return found
-    match entry.kind:
-        case Kind.POLICY:
-            return case.policy_run(entry)
-        case Kind.RELAXATION:
-            return case.call(entry)
-    if entry.fusion_plans:
-        return choose_fusion(case, entry)
-    found = optimize(case, entry)
-    if entry.name in (RESIDENCY, TENSORS):
-        found = with_merged_commands(case, found, found.solve_s)
-    if entry.name == RESIDENCY:
-        case.listed = found
-    return found
-
-
-def optimize(case: Case, entry: SchedulerEntry) -> Result:
-    """Optimize from the best start on, and never return anything worse."""
-    starts = [case.call(replace(entry, target=entry.alone))] if entry.alone else []
-    if starts and starts[0].verified:
-        return starts[0]
-    spent_s = sum(each.solve_s for each in starts) + run_starts(case, entry, starts)
-    wall, cpu = monotonic(), cpu_s()
-    known = case.schedules_for(entry, starts)
-    if entry.replayed:
-        known = improve_starts(case, known, spent_s)
-    wall, cpu = monotonic() - wall, cpu_s() - cpu
-    no_worse_than_start = bool(known) and entry.granularity != "contiguous"
-    if no_worse_than_start:  # no policy has the addresses of a contiguous schedule
-        case.tell_schedule(
-            known[0], other_class=entry.replayed and not is_moved_whole(case.problem, known[0])
-        )
-    found = case.call(
-        entry, known or (case.attempt(entry) if case.many else []), spent_s + wall
-    ).plus(wall, cpu)
-    for each in starts:
-        found = found.plus(each.solve_s, each.cpu_s)
-    return best_of(case, entry, found, known[0]) if no_worse_than_start else found
-
-
-def is_moved_whole(problem: Problem, result: Result) -> bool:
-    """Return whether a result has a schedule that moves whole tensors."""
-    return result.schedule is not None and move_whole(problem, result.schedule)
-
-
-def run_starts(case: Case, entry: SchedulerEntry, starts: list[Result]) -> float:
-    """Run the starts of an optimizer, into ``starts``; return the seconds of its limit spent.
-
-    Policies, and optimizers that have run before, take none of them.
+    Returns
+    -------
+    list
+        Results layer by layer, of the fusion plan, and of those that chose one. Of ``entries``
+        some may be missing at the end, where the request was stopped.
     """
-    spent_s, params = 0.0, case.params
-    for start in map(find, case.starts_of(entry)):
-        optimizes = start.kind is not Kind.POLICY
-        if case.many and not optimizes:
-            continue
-        if case.request.stop() and any(each.verified for each in starts):
-            break
-        known = case.replayed.get(start.name)
-        if known is None and optimizes:
-            is_page = start.name == RESIDENCY
-            part = params.replay_page_fraction if is_page else params.replay_start_fraction
-            known = run_by_steps(case, start, part)
-            spent_s += known.solve_s
-        starts.append(known or case.policy_run(start))
-    return spent_s
-
-
-def improve_starts(case: Case, known: list[Result], spent_s: float) -> list[Result]:
-    """Search other orders and windows of steps, for a scheduler that decides the order too."""
-    began = monotonic()
-    other = best_of_other_orders(case, spent_s)
-    if other is not None:
-        case.bounds.keep_duals(other)
-        valued = [(each.value, each) for each in (*known, other) if each.value is not None]
-        known = [each for _, each in sorted(valued, key=lambda pair: pair[0])]
-    if not known:
-        return known
-    better = improve_by_windows(case, known[0], spent_s + monotonic() - began)
-    return known if better is None else [better, *known]
-
-
-def best_of(case: Case, entry: SchedulerEntry, found: Result, start: Result) -> Result:
-    """Return the result of an optimizer, with its best start where it has found nothing better."""
-    assert start.value is not None
-    is_start = entry.replayed and found.schedule is start.schedule
-    if found.value is not None and found.value <= start.value and not is_start:
-        return found
-    if found.status is Status.INFEASIBLE:
-        said = f"scheduler {found.scheduler}: infeasible, but {start.origin} is not"
-        raise ContradictionError(said)
-    known, notes = found.class_bound, list(found.notes)
-    found = within_class(found, start.value)
-    # It searches a class that its starts need not be of.
-    if entry.replayed and known is not None and not is_moved_whole(case.problem, start):
-        found = replace(found, class_bound=None)
-        notes.append(of_other_class(known, case.request.objective.unit))
-    notes.append(BY_WINDOWS if start.origin == ORIGIN else NOTHING_BETTER.format(start.origin))
-    return replace(found.with_schedule_of(start), notes=tuple(notes))
-
-
-def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Result:
-    """Run an optimizer of steps, in a part of the time, and value its schedule by the replay.
-
-    It is no worse than the policies that it starts from there either.
-    """
-    objective, request = case.request.objective, with_barriers(case.request)
-    steps = case.with_barriers(request if part == 1 else request.anew().share(part))
-    if part == 1:
-        case.steps = steps
-    made = run(steps, entry)
-    case.bounds.keep_duals(made)
-    found = replay(made, objective)
-    if entry.fusion_plans:
-        case.bounds.keep_duals(steps.listed)
-        case.listed = None if steps.listed is None else replay(steps.listed, objective)
-        return no_worse_than_list(found, case.listed)
-    if entry.granularity == "contiguous":  # no policy has its addresses
-        return found
-    return no_worse(found, steps.schedules_for(entry), objective)
-
-
-def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
-    """Choose a fusion plan, starting layer by layer, and never worse than that."""
-    params, page = case.params, find(RESIDENCY)
-    request = replace(
-        case.request.anew().share(params.list_fraction),
-        tolerance=max(case.request.tolerance, params.list_gap),
+    results = compare(problem, entries, request, params)
+    pairs = list(zip(results, entries, strict=False))
+    listed = [result for result, entry in pairs if not entry.fusion_plans]
+    chosen = [result for result, entry in pairs if entry.fusion_plans]
+    best = next((each for each in chosen if each.fusion is not None), None)
+    if best is None or best.fusion is None or request.stop():
+        return [*listed, *chosen]
+    of_fusion_plans = best.fusion_bound
+    if given is not None:
+        able = [e for _, e in pairs if not e.fusion_plans and e.kind is not Kind.RELAXATION]
+        fusion = replace(given, certificate=best.fusion.certificate)
+        found = compare_on(fusion, able, request, of_fusion_plans=of_fusion_plans, params=params)
+        beside = (*best.beside, best)
+        return [*listed, *(replace(each, beside=beside) for each in found), *chosen]
+    able = [entry for _, entry in pairs if entry.kind is Kind.POLICY]
+    if not able or all(fused_group.micro_batches == 1 for fused_group in best.fusion.fusion_plan):
+        return [*listed, *chosen]
+    bound = None
+    if best.bound is not None and best.certificate is not None:
+        bound = Bound(value=best.bound, certificate=best.certificate)
+    found = compare_on(
+        best.fusion, able, request, bound=bound, of_fusion_plans=of_fusion_plans, params=params
     )
-    layers = case.layer_by_layer(request, page)
-    listed = run_asked(layers, page)
-    for certificate in certificates([listed]):
-        layers.evaluate(certificate)
-    case.policies = layers.policies | case.policies
-    case.listed = case.listed or listed
-    case.asked = entry
-    case.tell(Incumbent())
-    if listed.verified:
-        case.tell_schedule(listed)
-    kept_s = params.commands_fraction * case.request.time_limit_s if case.commands_cost else 0
-    starts = [listed] if listed.verified else []
-    found = case.call(entry, starts, listed.solve_s + kept_s, duals=listed.certificate)
-    found = better_of_policies(case, found)
-    spent_s = listed.solve_s + found.solve_s
-    found = found.plus(listed.solve_s, listed.cpu_s)
-    found = with_merged_commands(case, found, spent_s)
-    if found.value is not None and listed.value is not None and found.value > listed.value:
-        raise ContradictionError(f"scheduler {entry.name}: worse than {RESIDENCY}, its start")
-    return no_worse_than_list(found, case.listed)
+    return [*listed, *found, *chosen]
 
 
-def better_of_policies(case: Case, found: Result) -> Result:
-    """Take the schedule of a policy on the chosen fusion plan, where it costs less.
+def compare_on(
+    fusion: FusionResult,
+    schedulers: Sequence[str | SchedulerEntry | Policy],
+    request: Request,
+    *,
+    bound: Bound | None = None,
+    of_fusion_plans: Fraction | None = None,
+    params: SolveParams = DEFAULTS,
+) -> list[Result]:
+    """Run schedulers on the problem of a fusion plan; otherwise as :func:`compare`.
 
-    Of a few pages and operations one rounds luckier than the program: 48 cycles, not 50.
+    Parameters
+    ----------
+    fusion
+        The fusion plan; its certificate stands in the results.
+    bound
+        A bound on schedules of the residency plan; without it the schedulers prove one.
+    of_fusion_plans
+        A bound over all fusion plans.
     """
-    if found.fusion is None or found.value is None or case.request.stop():
-        return found
-    on = Case(found.fusion.problem, case.request.part(bounds=False), case.params)
-    if on.many:
-        return found
-    began, best = cpu_s(), found.value
-    for name in find(RESIDENCY).starts:
-        other = on.policy_run(find(name))
-        if other.value is not None and other.order is None and other.value < best:
-            found, best = found.with_schedule_of(other), other.value
-    return found.plus(0.0, cpu_s() - began)
+    own = replace(request, on_incumbent=_on_fusion_plan(request))
+    case = Case(fusion.problem, own, params)
+    results = run_each(case, [find(each) for each in schedulers])
+    # Another order is none of a fusion plan.
+    listed = [each for each in results if each.order is None]
+    best = bound or case.bounds.best_bounds(listed).get(None)
+    return [
+        judge(
+            replace(each, fusion=fusion) if each.status is Status.UNKNOWN else each,
+            best if each.order is None else None,
+            request,
+            of_fusion_plans,
+            case.faults,
+        )
+        for each in results
+    ]
+
+
+def _on_fusion_plan(request: Request) -> OnIncumbent:
+    """Tell of schedules of a fusion plan; their bounds hold for no others."""
+
+    def tell(news: Incumbent) -> None:
+        name = f"{news.scheduler} on the fusion plan"
+        request.on_incumbent(replace(news, scheduler=name, bound=None, of_fusion_plans=True))
+
+    return tell

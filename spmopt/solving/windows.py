@@ -33,7 +33,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import EVERY_SCHEDULE, LEFT_OUT, Result
 from spmopt.core.scheduler import Request
 from spmopt.core.window import StepWindow, WindowDecision, decide_together
-from spmopt.solving.barriers import NOTHING_BETTER
+from spmopt.solving.barriers import BY_WINDOWS, NOTHING_BETTER, WINDOWS
 from spmopt.solving.checked_calls import TENSORS, CheckedCalls
 from spmopt.solving.records import within_class
 from spmopt.solving.run_parallel import AT_ONCE
@@ -45,9 +45,6 @@ _SIZES = ((6, 4, 3.0), (10, 6, 8.0))
 _KEPT_ORDER_SIZES = ((8, 2, 3.0), (16, 2, 8.0))
 """The same where steps keep their order, with barriers: windows of 28 steps gain nothing more."""
 _WORKER = "formulations.step_windows.cpsat_worker:decide"
-ORIGIN = "CP-SAT in windows of steps"
-BY_WINDOWS = "found by CP-SAT in windows of steps, all else of the best start fixed"
-"""Note on a schedule of that origin."""
 
 
 def improve_by_windows(calls: CheckedCalls, start: Result, spent_s: float) -> Result | None:
@@ -217,7 +214,7 @@ class _Search:
             return False
         self.best = replace(
             self.best,
-            origin=ORIGIN,
+            origin=WINDOWS,
             residency_plan=residency_plan,
             schedule=schedule,
             totals=totals,

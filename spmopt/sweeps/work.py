@@ -15,7 +15,7 @@ from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving import solve
-from spmopt.solving.solver import run_alone
+from spmopt.solving.runs import run_alone
 from spmopt.sweeps.cases import Order, Section, SweepCase, order_of, sections
 from spmopt.sweeps.curve import Between, EnclosedOptimum
 from spmopt.verifier import bound

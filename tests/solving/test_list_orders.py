@@ -20,7 +20,7 @@ from spmopt.schedulers.registry import find
 from spmopt.solving import named_orders
 from spmopt.solving.list_scheduling import ListScheduling
 from spmopt.solving.named_orders import ORDERS, order_named
-from spmopt.solving.solver import run_alone
+from spmopt.solving.runs import run_alone
 from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem

@@ -22,11 +22,11 @@ from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stor
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.window import WindowDecision
 from spmopt.solving import SolveParams, compare, solve
-from spmopt.solving.barriers import NOTHING_BETTER
+from spmopt.solving.barriers import BY_WINDOWS, NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.window_cut import Cut, WindowCutter, schedule_all
 from spmopt.solving.windows import (
-    BY_WINDOWS,
+
     decide_residency,
     improve_in_windows,
     with_merged_commands,

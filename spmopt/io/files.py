@@ -25,10 +25,10 @@ from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
 from spmopt.core.solution import Solution
 from spmopt.core.validation import read_json
-from spmopt.io.codec import Json, decode, encode, join, record_schema, require_fields
+from spmopt.io.codec import Json, decode, encode, join, require_fields
 from spmopt.io.columns import columns, columns_of, document_of, rows
 from spmopt.io.document import write_json
-from spmopt.io.fusion import FusionDocument, decode_fusion, encode_fusion
+from spmopt.io.fusion import decode_fusion, encode_fusion
 from spmopt.io.renames import FORMATS, rename_fields
 
 T = TypeVar("T")
@@ -203,35 +203,6 @@ def decode_result(value: object, where: str = "") -> Solution:
         if "fusion" in document
         else None,
     )
-
-
-def schema(kind: str) -> Json:
-    """Return the JSON Schema of ``kind``: ``problem``, ``schedule`` or ``result``."""
-    body, within = record_schema(
-        {"problem": _Problem, "schedule": Schedule, "result": Result}[kind]
-    )
-    own = within.pop(body["$ref"].rpartition("/")[2])
-    properties, required = own["properties"], own["required"]
-    if kind == "result":
-        strings = {"type": "object", "additionalProperties": {"type": "string"}}
-        versions = {"description": "of the programs that made it", **strings}
-        schedule = {"anyOf": [{"$ref": f"urn:spmopt:schedule:{VERSION}"}, {"type": "null"}]}
-        problem = {"$ref": f"urn:spmopt:problem:{VERSION}"}
-        properties |= {"versions": versions, "problem": problem, "schedule": schedule}
-        required = [*required, "versions", "problem"]
-        fusion, of_fusion = record_schema(FusionDocument)
-        properties["fusion"], own["dependentRequired"] = fusion, {"fusion": ["fusion_bound"]}
-        within |= of_fusion
-    header = {name: {"const": value} for name, value in _header(kind).items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:spmopt:{kind}:{VERSION}",
-        "title": kind.capitalize(),
-        **own,
-        "properties": {**header, **properties},
-        "required": [*header, *required],
-        "$defs": within,
-    }
 
 
 def write_problem(path: Path, problem: Problem) -> None:

@@ -226,10 +226,6 @@ def unpack(packed: bytes, where: str) -> Solution | None:
     try:
         with gzip.open(BytesIO(packed)) as stream:
             content = stream.read(MOST_BYTES + 1)
-        return (
-            None
-            if len(content) > MOST_BYTES
-            else decode_result(json_value(content.decode()), where)
-        )
+        return None if len(content) > MOST_BYTES else decode_result(json_value(content), where)
     except (OSError, EOFError, ValueError, RecursionError, InputError, zlib.error):
         return None

@@ -26,7 +26,6 @@ from spmopt.io.files import (
 from spmopt.solving import solve
 from tests.banked import banked
 from tests.banks_by_hand import moving, problem
-from tests.io.test_schema import complaints
 from tests.strategies import random_problem
 from tests.verifier.test_retention import forgetting
 
@@ -44,7 +43,6 @@ def test_problems_are_lossless(tmp_path: Path, seed: int) -> None:
     case = banked(seed, banks=3, ports=True)
     write_problem(tmp_path / "i.json", case)
     assert read_problem(tmp_path / "i.json") == case
-    assert complaints("problem", json.loads((tmp_path / "i.json").read_text())) == []
 
 
 def test_banks_that_forget_are_lossless(tmp_path: Path) -> None:
@@ -55,7 +53,6 @@ def test_banks_that_forget_are_lossless(tmp_path: Path) -> None:
     kept = [bank.get("retention_ns") for bank in found["machine"]["banks"]]
     assert kept == [7.5e9 / plain.machine.clock_hz, *[None] * (len(kept) - 1)]
     assert read_problem(tmp_path / "i.json") == case
-    assert complaints("problem", found) == []
 
 
 def test_results_are_lossless_and_hold(tmp_path: Path) -> None:
@@ -66,7 +63,6 @@ def test_results_are_lossless_and_hold(tmp_path: Path) -> None:
     assert encode_result(again) == encode_result(stored)
     assert again.result.totals == stored.result.totals
     assert again.result.schedule == stored.result.schedule
-    assert complaints("result", json.loads(path.read_text())) == []
     found = audit(again.problem, again.result)
     assert found.violations == ()
     assert found.bound == stored.result.bound

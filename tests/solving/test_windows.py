@@ -26,7 +26,6 @@ from spmopt.solving.barriers import BY_WINDOWS, NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.window_cut import Cut, WindowCutter, schedule_all
 from spmopt.solving.windows import (
-
     decide_residency,
     improve_in_windows,
     with_merged_commands,

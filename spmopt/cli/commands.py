@@ -31,7 +31,6 @@ COMMANDS = {
     "allocate": ("parts", PARTS, "Assign offsets to buffers with known lifetimes."),
     "tiles": ("parts", PARTS, "Compare orders of a layer's gradients in tiles."),
     "sweep": ("sweep", MANY, "Run schedulers over ranges of machines and batch sizes."),
-    "merge": ("sweep", MANY, "Join the files of the shards of a sweep."),
     "tune": ("tune", MANY, "Search machines for networks; show the Pareto front."),
 }
 """Module, panel and summary of each command."""

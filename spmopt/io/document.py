@@ -76,6 +76,8 @@ def require_writable(path: Path) -> None:
         No file can be written there.
     """
     try:
+        if str(path) == "-" or (path.parts[:2] == ("/", "dev") and is_file(path)):
+            raise InputError(f"{path}: is a stream; name a file, or print by --json")
         if is_folder(path):
             raise InputError(f"{path}: is a folder; name a file in it")
         require_folder(path.parent)

@@ -256,8 +256,6 @@ def _decode_certificate(document: Any, where: str) -> FusionCertificate:
 
 def _decode_duals(document: Any, where: str) -> dict[FusedGroup, dict[Row, int]]:
     fused_groups = _fused_groups(document.fused_groups, join(where, "fused_groups"))
-    if len(set(fused_groups)) < len(fused_groups):
-        raise InputError(f"{join(where, 'fused_groups')}: names a fused group twice")
     duals: list[dict[Row, int]] = [{} for _ in fused_groups]
     for index, part in enumerate(document.duals):
         _read_duals(part, duals, f"{join(where, 'duals')}[{index}]")
@@ -268,11 +266,7 @@ def _decode_carried(document: Any, where: str) -> dict[tuple[int, int], tuple[in
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for row in rows(document, where):
         tensor = row["tensor"]
-        if tensor is not None and tensor < 0:
-            raise InputError(f"{where}.tensor: no such tensor ({tensor})")
         place = row["boundary"], _NEVER_WRITTEN if tensor is None else tensor
-        if place in found:
-            raise InputError(f"{where}: boundary {place[0]} has two dual values of one tensor")
         found[place] = _whole(row["held"], f"{where}.held"), _whole(row["newer"], f"{where}.newer")
     return found
 
@@ -297,6 +291,4 @@ def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
     for fused_group, row, text in zip(part.fused_group, names, part.dual, strict=True):
         if not 0 <= fused_group < len(duals):
             raise InputError(f"{where}.fused group: no such fused group ({fused_group})")
-        if row in duals[fused_group]:
-            raise InputError(f"{where}: row {row} of fused group {fused_group} has two dual values")
         duals[fused_group][row] = _whole(text, f"{where}.dual value")

@@ -14,7 +14,6 @@ from spmopt.schedulers.registry import BOUNDER, find
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.records import Bound
 from spmopt.verifier import bound
-from spmopt.verifier.fusion_bound import fusion_bound
 
 
 class Bounds:
@@ -64,8 +63,14 @@ class Bounds:
 
     def bound_of_fusion_plans(self, results: Sequence[Result]) -> Fraction | None:
         """Evaluate what results prove of all fusion plans, exactly; the best of it."""
+        fusions = [each.fusion for each in results if each.fusion is not None]
+        if not fusions:
+            return None
+        # It takes long to load.
+        from spmopt.verifier.fusion_bound import fusion_bound
+
         found = list[Fraction]()
-        for fusion in (each.fusion for each in results if each.fusion is not None):
+        for fusion in fusions:
             if fusion.certificate is not None:
                 self._calls.request.report("checking the bound over the fusion space", None)
                 evaluate = partial(fusion_bound, fusion.tileable, fusion.certificate)

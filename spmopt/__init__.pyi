@@ -40,7 +40,6 @@ from spmopt.api.solutions import ComparisonTable as ComparisonTable
 from spmopt.api.solutions import Solution as Solution
 from spmopt.api.sweep_tables import SweepTable as SweepTable
 from spmopt.api.sweep_tables import read_sweep as read_sweep
-from spmopt.api.sweeping import merge as merge
 from spmopt.api.sweeping import sweep as sweep
 from spmopt.api.tuning import tune as tune
 from spmopt.api.verifying import Verification as Verification

@@ -14,10 +14,10 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.result import Status, is_optimal
 from spmopt.core.scheduler import Request
+from spmopt.core.solution import Solution
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
-from spmopt.io.files import StoredResult
 from spmopt.solving import solve
 from spmopt.verifier.fusion_bound import fusion_bound
 from tests.graph.networks import mlp
@@ -25,9 +25,7 @@ from tests.graph.networks import mlp
 MACHINE = replace(load_machine("rtx2080ti"), spm_bytes=256, page_bytes=64)
 
 
-def solved(
-    listed: TileableGraph, fusion_plan: FusionPlan, *, objective: str = "time"
-) -> StoredResult:
+def solved(listed: TileableGraph, fusion_plan: FusionPlan, *, objective: str = "time") -> Solution:
     """The result of a fusion plan of a tileable graph, with a certified bound over all of them."""
     asked = objective_named(objective, listed.machine)
     problem, _ = listed.problem(fusion_plan)
@@ -42,18 +40,18 @@ def solved(
     result = replace(result, fusion=fusion, fusion_bound=fusion_bound(listed, certificate))
     near = is_optimal(result.fusion_gap, result.tolerance or 0.0)
     result = replace(result, status=Status.OPTIMAL if near else Status.FEASIBLE)
-    return StoredResult(problem=problem, result=result)
+    return Solution(problem=problem, result=result)
 
 
 def of_graph(
     graph: Graph, micro_batches: int, *, objective: str = "time", machine: Machine = MACHINE
-) -> StoredResult:
+) -> Solution:
     """The result of as many fusion tiles wherever there can be."""
     found = tileable(graph, machine)
     return solved(found, found.uniform(micro_batches), objective=objective)
 
 
 @cache
-def perceptron() -> StoredResult:
+def perceptron() -> Solution:
     """A training step of two layers, in four fusion tiles."""
     return of_graph(training_graph(mlp(), optimizer="sgd"), 4, objective="traffic")

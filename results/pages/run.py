@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from results.shared.bench import TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult, write_result
+from spmopt.core.solution import Solution
+from spmopt.io.files import write_result
 from spmopt.solving import compare
 from tests.reporting.page.browser.chromium import chromium
 from tests.reporting.page.browser.timing import ZOOMS, looked_at, written
@@ -40,7 +41,7 @@ def schedule(case: Case) -> None:
     problem = case.problem()
     for result in compare(problem, SCHEDULERS, Request(tolerance=0.01, time_limit_s=600)):
         path = KEPT / f"{case.title}, {case.spm}, {result.scheduler}.json"
-        write_result(path, StoredResult(problem=problem, result=result))
+        write_result(path, Solution(problem=problem, result=result))
 
 
 def browser() -> dict[str, str]:

@@ -57,12 +57,7 @@ class Ablation(Shown):
 
     def solutions(self) -> dict[str, Solution]:
         """Return the best schedule after each decision, by its name: start, policy, and so on."""
-        from spmopt.io.files import StoredResult
-
-        return {
-            str(each.key): Solution(StoredResult.is_made_here(each.problem, each.result))
-            for each in self.decisions
-        }
+        return {str(each.key): Solution.of(each.problem, each.result) for each in self.decisions}
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield heading, a table of the decisions, and sentences."""

@@ -176,7 +176,7 @@ def place(
         size = parse_quantity(size, Dimension.BYTES, "capacity")
     name = ""
     if isinstance(buffers, str | Path):
-        name, buffers = Path(buffers).name, read_buffers(Path(buffers), callbacks.warn)
+        name, buffers = Path(buffers).name, read_buffers(Path(buffers))
     search = import_module(_TARGET)
     callbacks.progress("placing", None)
 

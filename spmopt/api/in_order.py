@@ -122,11 +122,9 @@ def solve_named(
     InputError
         The scheduler does not support a weighted sum of both.
     """
-    from spmopt.schedulers.registry import able
-
     asked = InOrder.with_name(objectives, machine)
     both = asked.weigh(Fraction(1))
-    scheduler.require(both, able(both, features=machine.features))
+    scheduler.require(both, machine.features)
     return solve_in_order(asked, solve, time_limit)
 
 
@@ -276,4 +274,4 @@ def _note(search: WeightSearch) -> Solution:
             ObjectiveInOrder(objective=asked.second, value=second, bound=proved),
         ),
     )
-    return replace(solution, stored=replace(solution.stored, result=kept))
+    return replace(solution, result=kept)

@@ -36,14 +36,6 @@ _ACCESS = (
     "Per access: latency and energy. Per bank, one access at a time: bandwidth. Whole scratchpad: "
     "leakage and area."
 )
-_CURVE = (
-    "y(C) = constant + factor x C^exponent, C in MB, y in the unit that the figure's name ends in; "
-    "residuals are curve / point - 1, by capacity."
-)
-_EDAP = (
-    "EDAP: energy of a read and a write, times the time of both, times the area (pJ ns mm2). Of "
-    "each capacity the configuration with the least is taken."
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,10 +236,8 @@ def list_technologies(
     names: Sequence[str] = (),
     *,
     capacity: str | int | None = None,
-    fit: bool = False,
-    configurations: bool = False,
 ) -> Listing:
-    """List memory technologies, their figures at a capacity, or their fits.
+    """List memory technologies, or their figures at a capacity.
 
     Parameters
     ----------
@@ -255,10 +245,6 @@ def list_technologies(
         Technology names or TOML files; default: all built in.
     capacity
         Show the figures of a scratchpad of this size, e.g. 3MB.
-    fit
-        Show the fitted curves, and their residuals.
-    configurations
-        Show the configurations of each capacity, and which is taken.
 
     Returns
     -------
@@ -273,15 +259,7 @@ def list_technologies(
     from spmopt.hardware.technologies import TECHNOLOGIES, load_technology
     from spmopt.hardware.technologies import names as known
 
-    given = {"--fit": fit, "--capacity": capacity is not None, "--configurations": configurations}
-    several = [option for option, is_given in given.items() if is_given]
-    if len(several) > 1:
-        raise InputError(f"{' and '.join(several)}: give one of them")
     found = [load_technology(name) for name in names or known()]
-    if configurations:
-        return _configurations(found)
-    if fit:
-        return _fits(found, bool(names))
     if capacity is not None:
         return _figures(found, capacity, bool(names))
     return _technologies(found, None if names else TECHNOLOGIES)
@@ -358,65 +336,6 @@ def _basis(pair: _Pair) -> str:
     known = ", ".join(si(size, "B") for size in technology.capacities_bytes)
     where = f"up to {si(technology.most_bytes, 'B')}" if technology.has_fit else f"at {known}"
     return f"no figures, only {where}"
-
-
-def _fits(found: Sequence[Technology], named: bool) -> Listing:
-    from spmopt.reporting.quantities import share, si
-
-    for each in found:
-        if named and not each.has_fit:
-            raise InputError(f"technology {each.name}: has no fit, only its points")
-    fitted = [each for each in found if each.has_fit]
-    columns: Columns = {
-        "technology": lambda row: row[0],
-        "figure": lambda row: row[1],
-        "constant": lambda row: f"{row[2].curve.constant:g}",
-        "factor": lambda row: f"{row[2].curve.factor:g}",
-        "exponent": lambda row: f"{row[2].curve.exponent:g}",
-        "worst": lambda row: share(row[2].worst),
-        "residuals": lambda row: f"{' '.join(f'{100 * each:+.1f}' for each in row[2].residuals)} %",
-    }
-    rows = [(each.name, name, fit) for each in fitted for name, fit in each.fits.items()]
-    records = [
-        _record(each)
-        | {
-            "fits": {
-                name: {**asdict(of.curve), "worst": of.worst, "residuals": list(of.residuals)}
-                for name, of in each.fits.items()
-            }
-        }
-        for each in fitted
-    ]
-    sizes = [
-        f"{each.name}: {', '.join(si(size, 'B') for size in each.capacities_bytes)}"
-        for each in fitted
-    ]
-    document = {"curve": _CURVE, "technologies": records}
-    return _listing("technologies", document, _grid(rows, columns), lines=[_CURVE, *sizes])
-
-
-def _configurations(found: Sequence[Technology]) -> Listing:
-    from spmopt.reporting.quantities import si
-
-    records = [
-        _record(each)
-        | {
-            "points": [
-                {**asdict(point), "edap": point.edap, "taken": point in each.best}
-                for point in each.points
-            ]
-        }
-        for each in found
-    ]
-    columns: Columns = {
-        "technology": lambda row: row[0].name,
-        "capacity": lambda row: si(row[1].capacity_bytes, "B"),
-        "configuration": lambda row: row[1].configuration or "-",
-        "EDAP": lambda row: f"{row[1].edap:.4g}",
-        "taken": lambda row: "yes" if row[1] in row[0].best else "no",
-    }
-    rows = [(each, point) for each in found for point in each.points]
-    return _listing("technologies", {"technologies": records}, _grid(rows, columns), lines=[_EDAP])
 
 
 def _record(technology: Technology) -> dict[str, object]:

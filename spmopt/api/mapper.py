@@ -89,14 +89,14 @@ def _relist(
     problem: Problem, name: str, callbacks: Callbacks, graph: Graph | None = None
 ) -> Problem:
     """Return ``problem`` in an order by its name; in fusion tiles too, where its graph is given."""
-    from spmopt.solving.named_orders import LISTED, order_named
+    if name == "listed":
+        return problem
+    from spmopt.solving.named_orders import order_named
 
-    if name != LISTED:
-        callbacks.progress(f"ordering operations ({name})", None)
+    callbacks.progress(f"ordering operations ({name})", None)
     order = order_named(problem, name)
     if order is None:
-        if name != LISTED:
-            callbacks.note(f"order {name}: that is the layer-by-layer plan")
+        callbacks.note(f"order {name}: that is the layer-by-layer plan")
         return problem
     return relist(problem, name, order, graph)
 

@@ -130,7 +130,7 @@ def solve(
         )
         return found.on_fusion_plan.get(chosen.name) or found[chosen.name]
     request = _request(problem, objective, time_limit=time_limit, **options)
-    return Solution.make(problem, run(problem, chosen, request, params or SolveParams()))
+    return Solution.of(problem, run(problem, chosen, request, params or SolveParams()))
 
 
 @check

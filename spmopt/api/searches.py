@@ -21,7 +21,7 @@ from spmopt.core.validation import cell
 if TYPE_CHECKING:
     from optuna.study import Study
 
-    from spmopt.io.files import StoredResult
+    from spmopt.core import solution as core_solution
     from spmopt.reporting.search.front import Front
     from spmopt.reporting.tables import Part
     from spmopt.search.records import Findings, TrialRecord
@@ -109,7 +109,8 @@ class HardwareSearch(Shown):
         found = trial_numbered(self.study, trial)
         which = network_named(self.setup, network)
         report = partial(_without_part, callbacks)
-        return Solution(result_for(self.setup, found, which, self.schedules, report))
+        made = result_for(self.setup, found, which, self.schedules, report)
+        return Solution(**vars(made))
 
     def trial(self, number: int) -> SearchTrial:
         """Return a trial; raises :class:`InputError` where there is none of that number."""
@@ -192,7 +193,7 @@ class HardwareSearch(Shown):
         among = f"{members} on the front" if front.top is None else f"the best {members} shown"
         return f"study {front.name}, {trials} trials, {among}", text, record
 
-    def _front(self, kept: Mapping[tuple[int, str], StoredResult | None]) -> Front:
+    def _front(self, kept: Mapping[tuple[int, str], core_solution.Solution | None]) -> Front:
         """Lay it out, with what more is worth on the machines whose results are kept."""
         from spmopt.reporting.search.view import front_view
         from spmopt.search.findings import with_shadow_prices

@@ -8,46 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spmopt.api.shown import Shown
+from spmopt.core import solution as core_solution
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
     from spmopt.core.problem import Problem
     from spmopt.core.result import Result
     from spmopt.core.schedule import Schedule
-    from spmopt.io.files import StoredResult
     from spmopt.metrics import Metrics
     from spmopt.reporting.schedule_view import ScheduleView
     from spmopt.reporting.tables import Part
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Solution(Shown):
+class Solution(core_solution.Solution, Shown):
     """A verified schedule of a problem, with its certified bound.
 
-    What there is no schedule or no bound for is None. Attributes are in base units, which their
-    names end in.
+    Attributes are None when no schedule or bound exists. They are in base units, which their names
+    end in.
     """
-
-    stored: StoredResult
-    path: Path | None = None
-    """File that it was read from."""
-
-    @classmethod
-    def make(cls, problem: Problem, result: Result) -> Solution:
-        """Return the solution of a result that was made here."""
-        from spmopt.io.files import StoredResult
-
-        return cls(StoredResult.is_made_here(problem, result))
-
-    @property
-    def problem(self) -> Problem:
-        """Scheduled problem."""
-        return self.stored.problem
-
-    @property
-    def result(self) -> Result:
-        """Schedule, exact totals, bound and certificate."""
-        return self.stored.result
 
     @property
     def schedule(self) -> Schedule:
@@ -129,13 +107,13 @@ class Solution(Shown):
         from spmopt.reporting.schedule_view import ScheduleView
 
         require_schedule(self._where, self.problem, self.result)
-        return ScheduleView.of(self.stored, timing=timing, source=source)
+        return ScheduleView.of(self, timing=timing, source=source)
 
     def save(self, path: str | Path) -> None:
         """Write a result file, which holds all that :func:`verify` needs."""
         from spmopt.io.files import write_result
 
-        write_result(Path(path), self.stored)
+        write_result(Path(path), self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,7 +156,7 @@ class ComparisonTable(Shown):
         return map(self._solution, self.results)
 
     def _solution(self, result: Result) -> Solution:
-        return Solution.make(self.problem, result)
+        return Solution.of(self.problem, result)
 
     @property
     def on_fusion_plan(self) -> Mapping[str, Solution]:

@@ -66,7 +66,6 @@ def sweep(
     time_limit: float = 10.0,
     tolerance: float = 1e-3,
     jobs: int | None = 1,
-    shard: str | None = None,
     output: str | Path | None = None,
     callbacks: Callbacks = QUIET,
 ) -> SweepTable:
@@ -103,10 +102,9 @@ def sweep(
         Gap at which a schedule counts as optimal, and to which bounds are enclosed.
     jobs
         Number of processes; None: all processors. Several need an importable script.
-    shard
-        Run only the I-th of N parts of the points, into its own file; 'spmopt merge' joins them.
     output
-        CSV file; rows are added as they finish, and the same command resumes.
+        CSV file; rows are added as they finish, and the same command resumes. Several such
+        commands at once, on machines that share the file, share the work.
     callbacks
         Receive progress and warnings.
 
@@ -148,7 +146,7 @@ def sweep(
         time_limit_s=time_limit,
         given=tuple(entry for entry in entries.values() if not entry.is_own),
     )
-    part, cut = Sweep(cases=tuple(cases), schedulers=chosen, search=search).shard(shard)
+    run = Sweep(cases=tuple(cases), schedulers=chosen, search=search)
     options = {
         "networks": names,
         **{key: given[key] for key in OF_NETWORKS},
@@ -169,18 +167,17 @@ def sweep(
             for key, value in options.items()
             if value is not None and key not in OF_MAPPER
         ),
-        **cut,
     }
     extra = [key for key, _ in cases[0].extra]
     table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
-    count, left = len(part.keys(table)), ""
+    count, left = len(run.keys(table)), ""
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))
     queue = TaskQueue(processors() if jobs is None else jobs, report=callbacks.note)
     try:
         if mixed is not None:
             callbacks.warn(mixed)
         with queue:
-            run_sweeps([part], table, queue, report=callbacks.progress, warn=callbacks.warn)
+            run_sweeps([run], table, queue, report=callbacks.progress, warn=callbacks.warn)
     except callbacks.interrupts:
         kept = "" if path is None else f" are in {path}: the same command goes on from there"
         left = f"{len(table)} of {count} rows{kept}"
@@ -201,14 +198,14 @@ def _schedulers(
 ) -> dict[str, SchedulerEntry]:
     """Check schedulers, with every machine, before anything is scheduled; return them by name."""
     from spmopt.core.objective import objective_named
-    from spmopt.schedulers.registry import Kind, able, by_name
+    from spmopt.schedulers.registry import Kind, by_name
 
     aim = objective_named(objective, cases[0].machine)
     found = by_name(_usual(aim, cases) if given is None else given)
     entries = found.values()
     for features in dict.fromkeys(case.machine.features for case in cases):
         for entry in entries:
-            entry.require(aim, able(aim, features=features))
+            entry.require(aim, features)
             if aim.replayed and entry.kind is Kind.RELAXATION:
                 raise InputError(f"scheduler {entry.name}: a sweep has no bounds on the replay")
             entry.require_features(features)
@@ -243,32 +240,6 @@ def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:
                 f"scheduler {entry.name}: cannot be sent to other processes ({why}); define it at "
                 "the top of a module, or give jobs=1"
             )
-
-
-@check
-def merge(files: Sequence[str | Path], output: str | Path) -> tuple[int, Sequence[str]]:
-    """Join the files of shards of a sweep into one, in the order of the sweep.
-
-    Parameters
-    ----------
-    files
-        CSV files that :func:`sweep` wrote with ``shard``.
-    output
-        CSV file of the whole sweep.
-
-    Returns
-    -------
-    tuple
-        Number of rows, and what is missing of the whole.
-
-    Raises
-    ------
-    InputError
-        Files of different sweeps, or one that cannot be read or written.
-    """
-    from spmopt.experiments.store import merge as joined
-
-    return joined([Path(file) for file in files], _csv(output))
 
 
 def _csv(output: str | Path) -> Path:

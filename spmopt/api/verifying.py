@@ -52,7 +52,7 @@ def _claims_dropped(solution: Solution) -> Solution:
     from spmopt.core.result import Status
 
     result = replace(solution.result, status=Status.FEASIBLE)
-    return replace(solution, stored=replace(solution.stored, result=result))
+    return replace(solution, result=result)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +134,7 @@ def find_unverified(path: str | Path, callbacks: Callbacks = QUIET) -> Solution:
     callbacks.progress(f"reading {path}", None)
     stored = read_result(Path(path))
     try:
-        return Solution(restore(stored), Path(path))
+        return Solution(**vars(restore(stored)))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -8,12 +8,12 @@ from itertools import islice, takewhile
 
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.stored import loops_of
 from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
 from spmopt.core.graph import Graph
 from spmopt.core.operation import Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor
-from spmopt.io.files import StoredResult
-from spmopt.io.fusion import loops_of
+from spmopt.core.solution import Solution
 from spmopt.verifier.fusion_tiles import check_fusion
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation
 
@@ -21,7 +21,7 @@ _UNFIT = ArithmeticError, LookupError, TypeError, ValueError
 """What rules of operators raise of attributes that no reader of a model would let pass."""
 
 
-def restore(stored: StoredResult) -> StoredResult:
+def restore(stored: Solution) -> Solution:
     """Return a result as it was before it was written: with the tileable graph of its fusion tiles.
 
     Raises

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from cyclopts import App, Parameter
@@ -12,7 +10,6 @@ from cyclopts.help import DefaultFormatter
 from spmopt import __version__
 from spmopt.cli.commands import COMMANDS
 from spmopt.cli.options import HELP_ALL, HELP_FLAGS
-from spmopt.cli.project import apply_project
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
@@ -22,9 +19,9 @@ _RARE = frozenset(
     (
         *("--optimizer", "--param", "--assume-pointwise", "--operators"),
         *("--page", "--dma-setup", "--duplex", "--technology", "--banks", "--bank", "--set"),
-        *("--mapper", "--fold", "--costs", "--threads", "--backend", "--shard", "--seed"),
+        *("--mapper", "--fold", "--costs", "--threads", "--backend", "--seed"),
         *("--scheduler-address", "--wait-for-workers", "--timeout", "--keep-schedules"),
-        *("--schedule-for", "--prune", "--worth", "--tile", "--partition", "--element-bytes"),
+        *("--schedule-for", "--prune", "--tile", "--partition", "--element-bytes"),
         *("--products-of-activations", "--all-input-gradients", "--im2col", "--add-early"),
         *("--cfg", "--data", "--clock"),
     )
@@ -72,7 +69,6 @@ def application(words: list[str]) -> App:
         version=f"spmopt {__version__}",
         version_flags=("--version", "-V"),
         default_parameter=Parameter(negative=(), show_default=_default, allow_repeating=True),
-        config=partial(apply_project, options_of),
         console=results(),
     )
     for name, (module, group, summary) in COMMANDS.items():
@@ -82,16 +78,3 @@ def application(words: list[str]) -> App:
         app.command(path, name=name, group=group, help=None if own else summary)
     app.register_install_completion_command(help="Install completion of commands in the shell.")
     return app
-
-
-def options_of(names: Iterable[str]) -> set[str]:
-    """Return the options of commands, and of the commands within them."""
-    app = application([])
-    commands = [app[name] for name in names]
-    commands += [part[name] for part in commands for name in part if not name.startswith("-")]
-    return {
-        name
-        for command in commands
-        for argument in command.assemble_argument_collection()
-        for name in argument.names
-    }

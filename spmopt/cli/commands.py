@@ -8,9 +8,9 @@ COMMANDS = {
     "solve": ("schedule", SCHEDULES, "Schedule a network, verify the schedule, certify its bound."),
     "bound": ("schedule", SCHEDULES, "Certify a lower bound, without a schedule."),
     "compare": ("schedule", SCHEDULES, "Compare schedulers with the best certified bound."),
-    "verify": ("schedule", SCHEDULES, "Recompute every claim of a result file, without a solver."),
-    "analyze": ("schedule", SCHEDULES, "Show where a schedule's time, traffic and reuse go."),
-    "explain": ("schedule", SCHEDULES, "Explain the stalls of a schedule, and what would help."),
+    "verify": ("analyses", SCHEDULES, "Recompute every claim of a result file, without a solver."),
+    "analyze": ("analyses", SCHEDULES, "Show where a schedule's time, traffic and reuse go."),
+    "explain": ("analyses", SCHEDULES, "Explain the stalls of a schedule, and what would help."),
     "ablate": ("ablation", SCHEDULES, "Show what each decision saves, one after the other."),
     "run": ("run", SCHEDULES, "Execute a verified schedule on real numbers."),
     "emit": ("emit", SCHEDULES, "Write DMA and compute commands for the back end of a compiler."),
@@ -31,7 +31,6 @@ COMMANDS = {
     "allocate": ("parts", PARTS, "Assign offsets to buffers with known lifetimes."),
     "tiles": ("parts", PARTS, "Compare orders of a layer's gradients in tiles."),
     "sweep": ("sweep", MANY, "Run schedulers over ranges of machines and batch sizes."),
-    "merge": ("sweep", MANY, "Join the files of the shards of a sweep."),
     "tune": ("tune", MANY, "Search machines for networks; show the Pareto front."),
 }
 """Module, panel and summary of each command."""

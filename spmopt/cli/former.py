@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 COMMANDS: Mapping[str, str] = {"instance": "problem", "place": "allocate", "story": "ablate"}
 OPTIONS: Mapping[str, str] = {
@@ -52,30 +51,6 @@ def replace_former(words: Sequence[str]) -> tuple[list[str], list[str]]:
         if not name or equals:
             option = ""
     return replaced, list(notes)
-
-
-def replace_former_settings(
-    settings: Mapping[str, Any], command: str = ""
-) -> tuple[dict[str, Any], list[str]]:
-    """Return options of a project file with the names of today, and a note for each.
-
-    ``command`` is the one that the options are of; empty for those of all commands.
-    """
-    replaced, notes = dict[str, Any](), list[str]()
-    for name, value in settings.items():
-        is_table = isinstance(value, dict)
-        option = f"--{name}"
-        new = COMMANDS.get(name, name) if is_table else OPTIONS.get(option, option)[2:]
-        if (name, value) == ("objective", "replay") and command not in _OBJECTIVES_STAY:
-            new, value = "timing", "async"
-        if new != name:
-            notes.append(f"note: {name} is now {new}")
-        if is_table:
-            replaced[new], inner = replace_former_settings(value, new)
-            notes += inner
-        else:
-            replaced[new] = _value(f"--{new}", value) if isinstance(value, str) else value
-    return replaced, notes
 
 
 def _timed(words: Sequence[str]) -> list[str]:

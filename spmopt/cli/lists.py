@@ -18,8 +18,6 @@ class TechnologyOptions:
     """Options of ``lists.list_technologies``."""
 
     capacity: str | None = None
-    fit: bool = False
-    configurations: bool = False
 
 
 def networks(*, json: _Json = False) -> None:
@@ -44,7 +42,7 @@ def technologies(
     options: TechnologyOptions = TechnologyOptions(),
     json: _Json = False,
 ) -> None:
-    """List memory technologies, their figures at a capacity, or their fits."""
+    """List memory technologies, or their figures at a capacity."""
     _emit(lists.list_technologies(technologies, **vars(options)), json)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -15,7 +14,6 @@ from spmopt.cli.options import (
     MapperOptions,
     Names,
     Networks,
-    Output,
     Printing,
     TrainingOptions,
     option_record,
@@ -36,7 +34,6 @@ class SweepOptions:
     time_limit: float = 10.0
     tolerance: float = 1e-3
     jobs: Jobs = None
-    shard: Annotated[str | None, Parameter(metavar="I/N")] = None
     output: Annotated[str | None, Parameter(name=("--output", "-o"))] = None
 
 
@@ -71,23 +68,3 @@ def sweep(
         for line in found.summary():
             print_line(f"{options.output}: {line}" if line.endswith("verified") else line)
     return code
-
-
-def merge(files: tuple[Path, ...], /, *, output: Output, printing: Printing = Printing()) -> None:
-    """Join the files of the shards of a sweep into one, in the order of the sweep.
-
-    Parameters
-    ----------
-    files
-        CSV files of 'spmopt sweep --shard'.
-    """
-    from spmopt.cli.terminal.output import print_json, print_line, print_message
-
-    count, missing = sweeping.merge(files, output)
-    if printing.json:
-        print_json({"file": str(output), "rows": count, "missing": list(missing)})
-    else:
-        print_line(f"{output}: {count} rows")
-    if missing:
-        rest = ", ".join(missing)
-        print_message(f"missing: {rest}; the command without --shard goes on from {output}")

@@ -108,7 +108,6 @@ def show(
     trial: int | None = None,
     network: str | None = None,
     shadow_prices: bool = False,
-    worth: bool = False,
     output: Target | None = None,
     printing: Printing = Printing(),
 ) -> int:
@@ -122,8 +121,6 @@ def show(
         Network of the schedule, where the study has several.
     shadow_prices
         Show what more scratchpad, bandwidth and PEs save.
-    worth
-        Former name of --shadow-prices.
     output
         CSV file for the front, or result file for the schedule of --trial; an existing one is
         replaced.
@@ -133,18 +130,14 @@ def show(
     from spmopt.api.callbacks import QUIET
     from spmopt.cli.terminal.output import emit, print_message
 
-    if worth:
-        print_message("note: --worth is deprecated; use --shadow-prices")
-    _require_together(options, trial, network, worth or shadow_prices, output)
+    _require_together(options, trial, network, shadow_prices, output)
     if output is not None:
         require_output(output)
     found = searches.read_search(**vars(options))
     callbacks = replace(QUIET, progress=lambda message, part: print_message(message))
     if trial is None:
-        priced = worth or shadow_prices
-        code = _show(
-            found.with_shadow_prices(callbacks=callbacks) if priced else found, printing.json
-        )
+        shown = found.with_shadow_prices(callbacks=callbacks) if shadow_prices else found
+        code = _show(shown, printing.json)
         if output is not None:
             found.save_csv(output)
         return code

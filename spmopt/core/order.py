@@ -131,3 +131,8 @@ def hazards(
         before.discard(-1)
         found.append(before)
     return found
+
+
+def order_key(order: Ints | None) -> bytes | None:
+    """Name an order; the problem's own is None, however it is given."""
+    return None if order is None or other_order(order) is None else order.tobytes()

@@ -1,18 +1,19 @@
-"""Answer of a scheduler, and the report on it."""
+"""The answer of a scheduler: bounds, totals, and the result that holds them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import FusionResult
-from spmopt.core.objective import BANK_WEIGHTS, WEIGHTS, Objective
-from spmopt.core.order import other_order
+from spmopt.core.objective import BANK_WEIGHTS, MAKESPAN, WEIGHTS, Objective
+from spmopt.core.order import order_key, other_order
 from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.table import Ints
 
+_NOT_STORED = {"stored": False}
 _LARGEST_RATIO = 10**300  # of a double, nearly
 _UNFINISHED = "the bound holds, but {} cut its search short: more time may raise it"
 UNFINISHED = OUT_OF_TIME, INTERRUPTED = (
@@ -45,7 +46,7 @@ LARGEST_TOLERANCE = 0.01
 
 
 class Status(StrEnum):
-    """How much is known about an outcome."""
+    """Knowledge about a result."""
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
@@ -144,25 +145,6 @@ class ObjectiveInOrder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """Answer of a scheduler: a residency plan, and its certificate.
-
-    ``cut_short`` says that the search for the certificate's dual values ended by the time limit or
-    an interrupt: they are valid, but better ones may be near. With ``schedule`` the plan is not
-    looked at: a residency plan says nothing of queue order and, mostly, of addresses. With
-    ``fusion`` all of these are of the problem of its fusion plan.
-    """
-
-    residency_plan: ResidencyPlan | None
-    schedule: Schedule | None = None
-    certificate: Certificate | None = None
-    class_bound: ClassBound | None = None
-    notes: tuple[str, ...] = ()
-    cut_short: bool = False
-    fusion: FusionResult | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Totals:
     """Exact totals of a schedule, recomputed by the verifier.
 
@@ -225,24 +207,44 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A verified schedule with its figures and, where there is one, its certified bound.
+    """The answer of a scheduler: what it decides and proves, then what the verifier makes of it.
 
-    ``gap`` is ``objective / bound - 1``. ``status`` is ``optimal`` when the gap is within the
-    ``tolerance`` asked for (None: not recorded) and :data:`LARGEST_TOLERANCE`, or that to a bound
-    by enumeration is (:attr:`enumerated`). A relaxation
-    (``fluid``) has a bound but no schedule and no totals; its status is ``unknown``.
+    A scheduler returns a ``residency_plan`` or a ``schedule``, a ``certificate`` or a
+    ``class_bound``, and ``notes``; all else is filled in by :mod:`spmopt.solving`. With a
+    ``schedule`` its plan is not looked at: a plan says nothing of queue order and, mostly, of
+    addresses. With ``fusion`` all of these are of the problem of its fusion plan.
 
-    ``fusion_bound`` holds for all schedules of all fusion plans of the problem's listing. With
-    ``fusion`` schedule and ``bound`` are of the problem of its fusion plan, and the status follows
-    the ``fusion_gap``; ``beside`` are the other results: layer by layer, of the best fusion plan.
-    ``in_order``: two objectives, where these were asked for; ``objective`` may be a weighted sum of
-    both then.
+    Attributes
+    ----------
+    scheduler, objective
+        Name of the scheduler, and the minimized quantity.
+    status
+        ``optimal`` when the gap is within the ``tolerance`` asked for and
+        :data:`LARGEST_TOLERANCE`, or a bound by enumeration is (:attr:`is_enumerated`); with
+        ``fusion`` by the :attr:`fusion_gap`. A relaxation has a bound but no schedule: ``unknown``.
+    solve_s, cpu_s
+        Wall and CPU seconds.
+    residency_plan, schedule, origin
+        Decisions, the schedule that follows, and the scheduler that made both.
+    totals, value, verified
+        Exact figures of the schedule; None before the verifier has accepted it.
+    bound, certificate
+        Best certified bound of the order of the schedule, and its dual values.
+    cut_short
+        Whether the time limit or an interrupt ended the search for the dual values: they are
+        valid, but better ones may be near.
+    fusion_bound
+        Bound on all schedules of all fusion plans of the problem's tileable graph.
+    beside
+        Results layer by layer, and of the best fusion plan.
+    in_order
+        Two objectives, where these were asked for; ``objective`` may be a weighted sum of both.
     """
 
-    scheduler: str
-    objective: Objective
-    status: Status
-    solve_s: float
+    scheduler: str = ""
+    objective: Objective = MAKESPAN
+    status: Status = Status.UNKNOWN
+    solve_s: float = 0.0
     schedule: Schedule | None = None
     totals: Totals | None = None
     value: Fraction | None = None
@@ -253,14 +255,39 @@ class Result:
     cpu_s: float = 0.0
     notes: tuple[str, ...] = field(default=())
     tolerance: float | None = None
-    fusion: FusionResult | None = field(default=None, metadata={"stored": False})
+    fusion: FusionResult | None = field(default=None, metadata=_NOT_STORED)
     fusion_bound: Fraction | None = field(default=None, metadata={"group": "fusion"})
-    beside: tuple[Result, ...] = field(default=(), metadata={"stored": False})
-    in_order: tuple[ObjectiveInOrder, ...] = field(default=(), metadata={"stored": False})
+    beside: tuple[Result, ...] = field(default=(), metadata=_NOT_STORED)
+    in_order: tuple[ObjectiveInOrder, ...] = field(default=(), metadata=_NOT_STORED)
+    residency_plan: ResidencyPlan | None = field(
+        default=None, metadata=_NOT_STORED, compare=False, repr=False
+    )
+    origin: str = field(default="", metadata=_NOT_STORED, compare=False)
+    cut_short: bool = field(default=False, metadata=_NOT_STORED, compare=False)
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and self.tolerance < 0:
             raise InputError(f"tolerance: must be 0 or more, is {self.tolerance:g}")
+
+    def with_schedule_of(self, other: Result) -> Result:
+        """Return this result with the verified schedule of another."""
+        return replace(
+            self,
+            residency_plan=other.residency_plan,
+            schedule=other.schedule,
+            origin=other.origin,
+            totals=other.totals,
+            value=other.value,
+            verified=other.verified,
+        )
+
+    def value_for(self, objective: Objective) -> Fraction | None:
+        """Return the value of the schedule by an objective."""
+        return None if self.totals is None else self.totals.value(objective)
+
+    def plus(self, solve_s: float, cpu_s: float) -> Result:
+        """Return this result with more seconds."""
+        return replace(self, solve_s=self.solve_s + solve_s, cpu_s=self.cpu_s + cpu_s)
 
     @property
     def best_bound(self) -> Fraction | None:
@@ -310,6 +337,15 @@ class Result:
     def order(self) -> Ints | None:
         """Operation of each step; None for the problem's own order."""
         return None if self.schedule is None else other_order(self.schedule.steps.operation)
+
+    @property
+    def order_key(self) -> bytes | None:
+        """Name of the order; None for the problem's own."""
+        return order_key(self.order)
+
+
+Outcome = Result
+"""Former name of what a scheduler returns; it goes with the next version."""
 
 
 def is_optimal(gap: float | None, tolerance: float) -> bool:

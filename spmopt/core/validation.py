@@ -1,24 +1,19 @@
 """The boundary: input from outside is checked here, or refused in one line.
 
-A file must be regular (or a pipe that somebody writes to), of a size, depth and number of values
-that can be held; errors of the system and of libraries become one :class:`InputError`. The way out
-is here too: cells that a spreadsheet would run, and the passwords of addresses.
+Errors of the system and of libraries become one :class:`InputError`. The way out is here too: cells
+that a spreadsheet would run, and the passwords of addresses.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import select
-import stat
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
-from math import isfinite
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
 from spmopt.core.errors import InputError, SpmoptError
 
@@ -26,19 +21,6 @@ MOST_BYTES = 256 << 20
 """Of a file of text: the result of a million operations has fewer."""
 MOST_TABLE_BYTES, MOST_YAML_BYTES = 1 << 20, 1 << 18
 """Of TOML and of YAML, which people write, and which take about a second to read."""
-MOST_VALUES, MOST_CONTAINERS = 32_000_000, 4_000_000
-"""Numbers, texts and so on in JSON, and lists and objects among them: about 1 GB."""
-MOST_TABLE_VALUES = 1_000_000
-"""Of TOML and YAML, anything that is repeated by reference counted each time."""
-MOST_DIGITS = 1000
-"""Of a whole number; Python itself refuses to write more than 4300."""
-_MOST_DOTS = 64
-"""Of one key: tables in tables, for which tomllib takes quadratic time and memory."""
-_PIPE_S = 5.0
-"""Until somebody writes to a pipe."""
-_CHUNK = 1 << 20
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""Escape of one half of a character; pairs of them are frequent in other programs' files."""
 _FORMULA = tuple("=+-@\t\r")
 _LONGEST_WORD, _LONGEST = 200, 1_900
 """Characters that people can still read."""
@@ -107,41 +89,22 @@ def reason(error: OSError) -> str:
 
 
 def read_bytes(path: Path, where: str = "", most: int = MOST_BYTES, advice: str = "") -> bytes:
-    """Read a regular file, or a pipe that somebody writes to.
+    """Read a file.
 
     Raises
     ------
     InputError
-        It cannot be read, is none of them, or has more than ``most`` bytes.
+        It cannot be read, is a folder, or has more than ``most`` bytes.
     """
     where = where or str(path)
     with guard(where, advice=advice):
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        try:
-            mode = os.fstat(number).st_mode
-            if stat.S_ISDIR(mode):
-                raise InputError(f"{where}: cannot be read (Is a directory); name a file in it")
-            if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
-                raise InputError(f"{where}: is no regular file; name one")
-            return _contents(number, where, most, pipe=stat.S_ISFIFO(mode))
-        finally:
-            os.close(number)
-
-
-def _contents(number: int, where: str, most: int, *, pipe: bool) -> bytes:
-    found = bytearray()
-    waits = select.poll() if pipe else None
-    if waits is not None:
-        waits.register(number, select.POLLIN)
-    while True:
-        if waits is not None and not waits.poll(1000 * _PIPE_S):
-            raise InputError(f"{where}: nobody writes to this pipe; name a file")
-        chunk = os.read(number, min(_CHUNK, most + 1))
-        if not chunk:
-            return bytes(found)
-        found += chunk
-        if len(found) > most:
-            raise InputError(f"{where}: over {most >> 10:,} KiB; that is too large to be read")
+        if is_folder(path):
+            raise InputError(f"{where}: cannot be read (Is a directory); name a file in it")
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    if len(content) > most:
+        raise InputError(f"{where}: over {most >> 10:,} KiB; that is too large to be read")
+    return content
 
 
 def read_text(
@@ -166,19 +129,14 @@ def read_toml(source: Path | Traversable, where: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        It cannot be read, is not TOML, or is deeper, longer or larger in numbers than can be meant.
+        It cannot be read, or is not TOML.
     """
     if isinstance(source, Path):
         text = read_text(source, where, most=MOST_TABLE_BYTES, kind="TOML")
     else:
         text = source.read_text(encoding="utf-8")
-    keys = re.split(r"[=,\n\[\]{}]", text.replace(" ", "").replace("\t", ""))
-    if max(key.count(".") for key in keys) > _MOST_DOTS:
-        raise InputError(f"{where}: a key of more than {_MOST_DOTS} parts; tables are not so deep")
     with guard(where, "TOML"):
-        found = tomllib.loads(text)
-    _require_moderate(found, where)
-    return found
+        return tomllib.loads(text)
 
 
 def read_yaml(path: Path, where: str) -> Any:
@@ -193,9 +151,7 @@ def read_yaml(path: Path, where: str) -> Any:
 
     text = read_text(path, where, most=MOST_YAML_BYTES, kind="YAML")
     with guard(where, "YAML", "", yaml.YAMLError, TypeError, AttributeError, LookupError):
-        found = yaml.safe_load(text)
-    _require_moderate(found, where)
-    return found
+        return yaml.safe_load(text)
 
 
 def read_json(path: Path) -> object:
@@ -206,12 +162,8 @@ def read_json(path: Path) -> object:
     InputError
         The file cannot be read, or is not JSON (truncated, for one).
     """
-    content = read_bytes(path)
-    values = sum(map(content.count, (b",", b"[", b"{")))
-    if values > MOST_VALUES or content.count(b"[") + content.count(b"{") > MOST_CONTAINERS:
-        raise InputError(f"{path}: over {MOST_CONTAINERS:,} lists or {MOST_VALUES:,} values")
     try:
-        return json_value(content.decode())
+        return json_value(read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{path}: not a complete JSON file ({shorten(str(error))}); it may be truncated: "
@@ -219,65 +171,11 @@ def read_json(path: Path) -> object:
         ) from None
 
 
-def json_value(text: str) -> Any:
+def json_value(text: bytes) -> Any:
     """Return one JSON value; raise ValueError or RecursionError for any other text."""
-    value = json.loads(
-        text,
-        parse_constant=_refuse_constant,
-        parse_float=_finite,
-        parse_int=_whole,
-        object_pairs_hook=_refuse_duplicates,
-    )
-    if _SURROGATE.search(text):
-        _refuse_lone_surrogates(value)
-    return value
+    import msgspec
 
-
-def _refuse_lone_surrogates(value: object) -> None:
-    """Raise ValueError where a text is not Unicode: no library takes half of a pair."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise ValueError(f"a text with the lone surrogate {half!r}") from None
-
-
-def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise ValueError(f"a number of {len(text)} digits")
-    return int(text)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if isfinite(number) else _refuse_constant(text)
-
-
-def _refuse_constant(name: str) -> Never:
-    raise ValueError(f"{name} is no JSON number, or too large")
-
-
-def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("an object has the same field twice")
-    return fields
-
-
-def _require_moderate(document: object, where: str) -> None:
-    """Refuse numbers of too many digits, and too many values, repeated ones counted each time."""
-    waiting, count = [document], 0
-    while waiting:
-        found = waiting.pop()
-        count += 1
-        if count > MOST_TABLE_VALUES:
-            raise InputError(f"{where}: over {MOST_TABLE_VALUES:,} values; that is too many")
-        if isinstance(found, int) and abs(found) >= 10**MOST_DIGITS:
-            raise InputError(f"{where}: a number of over {MOST_DIGITS} digits; write a smaller one")
-        if isinstance(found, dict):
-            waiting += [*found.keys(), *found.values()]
-        elif isinstance(found, list | tuple | set):
-            waiting += found
+    return msgspec.json.decode(text)
 
 
 def cell(value: object) -> object:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, TypeVar
 
-from spmopt.core.errors import InputError
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.store import Key, Report, Store
 
@@ -56,34 +55,3 @@ def run(
                     pass
         finally:
             store.close(list(cases))
-
-
-def shard(items: Sequence[T], text: str | None) -> tuple[Sequence[T], dict[str, Any]]:
-    """Cut a list of cases by hand: ``2/5`` is the second fifth.
-
-    Parameters
-    ----------
-    text
-        ``I/N``, as ``--shard`` has it; None: the whole list.
-
-    Returns
-    -------
-        The items, and what to add to the identity of their store.
-
-    Raises
-    ------
-    InputError
-        It is not of this form, or there are fewer cases than shards.
-    """
-    if text is None:
-        return items, {}
-    parts = text.split("/")
-    number, count = (
-        int(part) if part.isdecimal() and len(part) < 10 else 0 for part in (*parts, "", "")[:2]
-    )
-    if len(parts) != 2 or not 1 <= number <= count:
-        raise InputError(f"--shard {text!r}: write I/N, as 2/5 for the second of five")
-    if count > len(items):
-        raise InputError(f"--shard {text!r}: there are {len(items)} cases only; use fewer shards")
-    begin, end = (len(items) * place // count for place in (number - 1, number))
-    return items[begin:end], {"shard": [number, count]}

@@ -27,7 +27,6 @@ T = TypeVar("T")
 Key = TypeVar("Key", str, Texts)
 Item = TypeVar("Item")
 _FORMAT, _VERSION = "spmopt-sweep", 1
-_SHARD = "shard"
 _POLL_S = 0.2
 Report = Callable[[str, float | None], None]
 """Gets a message, and which part of the work is done."""
@@ -350,49 +349,6 @@ class Journal(Store[str, Any]):
 
     def _may_go(self, lines: Sequence[str]) -> bool:
         return True  # whatever it holds can be computed anew
-
-
-def merge(paths: Sequence[Path], output: Path) -> tuple[int, tuple[str, ...]]:
-    """Join the tables of shards into that of the whole run, in the order of its cases.
-
-    Parameters
-    ----------
-    paths
-        Of one run, made with ``--shard``; where some are missing or not finished, the command
-        without ``--shard`` goes on from ``output``.
-
-    Returns
-    -------
-        How many rows there are, and which shards are missing.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read or is no shard, of another run, or given twice.
-    """
-    require_writable(output)
-    found: dict[int, Sequence[str]] = {}
-    whole: tuple[dict[str, Any], str] | None = None
-    count = 0
-    for path in paths:
-        identity, table = read_table(path)
-        names, *lines = [*table.splitlines(keepends=True), ""]
-        if identity is None or _SHARD not in identity:
-            raise InputError(f"{path}: is no shard; name files that --shard made")
-        number, count = identity.pop(_SHARD)
-        whole = whole or ({**identity, _SHARD: count}, names)
-        if ({**identity, _SHARD: count}, names) != whole:
-            why = _difference({**identity, _SHARD: count}, whole[0])
-            raise InputError(f"{path}: {why}, unlike {paths[0]}")
-        if number in found:
-            raise InputError(f"{path}: shard {number}/{count} is given twice")
-        found[number] = lines[:-1]
-    if whole is None:
-        raise InputError("merge: name the files of shards")
-    head = "# " + json.dumps({key: value for key, value in whole[0].items() if key != _SHARD})
-    rows = [line for number in sorted(found) for line in found[number]]
-    write_text(output, "".join([f"{head}\n", whole[1], *rows]))
-    return len(rows), tuple(f"{k}/{count}" for k in range(1, count + 1) if k not in found)
 
 
 def read_table(path: Path) -> tuple[dict[str, Any] | None, str]:

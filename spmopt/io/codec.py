@@ -1,4 +1,4 @@
-"""Records as JSON and back, read strictly, and the JSON Schema of a record.
+"""Records as JSON and back, read strictly.
 
 The fields of a record are those of its JSON object. Those whose metadata name a ``group`` are left
 out where all of the group are empty or false, as those of ``banks`` without banks; those that are
@@ -14,9 +14,8 @@ from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cache
-from inspect import getdoc
 from math import isfinite
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -87,12 +86,6 @@ def require_fields(
     for name in names:
         if name not in value and name not in optional:
             raise InputError(f"{join(where, name)}: is missing")
-
-
-def record_schema(kind: type) -> tuple[Json, Json]:
-    """Return the JSON Schema of a record, and of those within it by name."""
-    within: Json = {}
-    return _schema(kind, within), within
 
 
 def _is_given(value: object) -> bool:
@@ -186,39 +179,3 @@ def _check_fields(value: object, hint: Any, where: str) -> None:
         require_fields(value, list(hints), where, _optional(hint))
         for name, one in value.items():
             _check_fields(one, hints[name], join(where, name))
-
-
-_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}
-
-
-def _schema(hint: Any, within: Json) -> Json:
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        found: Json = {"anyOf": [_schema(one, within) for one in inner]}
-    elif origin in (tuple, list):
-        found = {"type": "array", "items": _schema(inner[0], within)}
-    elif origin in (dict, Mapping):
-        found = {"type": "object", "additionalProperties": _schema(inner[1], within)}
-    elif origin is np.ndarray:
-        whole = {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
-        found = {"type": "array", "items": whole}
-    elif hint is Fraction:
-        found = {"type": "string", "pattern": "^-?[0-9]+(/0*[1-9][0-9]*)?$"}
-    elif is_dataclass(hint) and isinstance(hint, type):
-        within[hint.__name__] = within.get(hint.__name__) or _object(hint, within)
-        found = {"$ref": f"#/$defs/{hint.__name__}"}
-    else:
-        choices = issubclass(hint, StrEnum)
-        found = {"enum": [str(one) for one in hint]} if choices else {"type": _NAMES[hint]}
-    return found
-
-
-def _object(kind: Any, within: Json) -> Json:
-    hints = _hints(kind)
-    return {
-        "description": (getdoc(kind) or "").partition("\n\n")[0].replace("\n", " "),
-        "type": "object",
-        "properties": {name: _schema(hint, within) for name, hint in hints.items()},
-        "required": [name for name in hints if name not in _optional(kind)],
-        "additionalProperties": False,
-    }

@@ -1,4 +1,4 @@
-"""Files of JSON and other text, written whole or not at all, and not over a stream in use.
+"""Files of JSON and other text, written whole or not at all.
 
 Input passes :mod:`spmopt.core.validation`.
 """
@@ -11,9 +11,7 @@ import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from errno import ENXIO
 from pathlib import Path
-from time import monotonic, sleep
 
 import msgspec
 
@@ -23,11 +21,7 @@ from spmopt.io.locks import append, lock_file, remove_dead
 
 _PART = ".new"
 """How names of files end that are being written, after the number of the process."""
-PIPE_S, _WAIT_S = 5.0, 0.02
-"""Until somebody reads from a pipe, and how often that is looked for."""
-_FOLDERS = ("/dev/fd", "/proc/self/fd")
 _LEVEL = 6  # 9 takes five times as long and saves a twentieth
-_STANDARD = {1: "standard output", 2: "standard error"}
 
 
 def write_json(path: Path, document: Mapping[str, object]) -> None:
@@ -64,7 +58,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """
     try:
         if exists(path) and not is_file(path):
-            _pour(path, content)
+            path.write_bytes(content)  # a pipe or a device
         else:
             real = Path(os.path.realpath(path))
             remove_dead(real.parent, f".{real.name}.", _PART)
@@ -82,7 +76,8 @@ def require_writable(path: Path) -> None:
         No file can be written there.
     """
     try:
-        _require_no_stream(path)
+        if str(path) == "-" or (path.parts[:2] == ("/", "dev") and is_file(path)):
+            raise InputError(f"{path}: is a stream; name a file, or print by --json")
         if is_folder(path):
             raise InputError(f"{path}: is a folder; name a file in it")
         require_folder(path.parent)
@@ -115,24 +110,6 @@ def require_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be created ({reason(error)})") from None
-
-
-def _pour(path: Path, content: bytes) -> None:
-    """Write to a pipe or a device; who reads a pipe must come soon."""
-    stop = monotonic() + PIPE_S
-    while True:
-        try:
-            number = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
-            break
-        except OSError as error:
-            if error.errno != ENXIO:
-                raise
-            if monotonic() > stop:
-                raise InputError(f"{path}: nobody reads from this pipe; name a file") from None
-            sleep(_WAIT_S)
-    os.set_blocking(number, True)
-    with os.fdopen(number, "wb") as file:
-        file.write(content)
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -172,44 +149,3 @@ def remove_parts(folder: Path) -> None:
 
 def _part(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}{_PART}")
-
-
-def _require_no_stream(path: Path) -> None:
-    """Refuse a name of standard output, and one of a file that a stream of ours is open on.
-
-    Such a file would be replaced, and later output of the stream would go into the old one. A
-    pipe under another name (``/dev/fd/63``) holds nothing that could be lost.
-
-    Raises
-    ------
-    InputError
-        It is one of them.
-    """
-    number = 1 if path == Path("-") else _descriptor(path)
-    regular = is_file(path)
-    if number is None and regular:
-        number = next((k for k in _STANDARD if _is_open_on(k, path)), None)
-    if number == 1 or (number is not None and regular):
-        stream = _STANDARD.get(number, f"descriptor {number}")
-        raise InputError(f"{path}: is where {stream} goes; name another file")
-
-
-def _descriptor(path: Path) -> int | None:
-    """Return the number of the stream that ``path`` is a name of, perhaps by way of links."""
-    folders = [os.path.realpath(name) for name in _FOLDERS if is_folder(name)]
-    passed: set[Path] = set()
-    while path not in passed:
-        passed.add(path)
-        if os.path.realpath(path.parent) in folders and path.name.isdecimal():
-            return int(path.name)
-        if path.is_symlink():
-            path = path.parent / path.readlink()
-    return None
-
-
-def _is_open_on(number: int, path: Path) -> bool:
-    try:
-        own = os.fstat(number)
-        return stat.S_ISREG(own.st_mode) and os.path.samestat(own, path.stat())
-    except OSError:
-        return False

@@ -6,29 +6,29 @@ stands alone: the verifier needs nothing else to check schedule and bound.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
-from spmopt import __version__
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import kind_of_file
+from spmopt.core.fusion.stored import StoredFusion
 from spmopt.core.machine import Area, Machine
 from spmopt.core.objective import REPLAY
 from spmopt.core.operation import Operand, Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor
 from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
+from spmopt.core.solution import Solution
 from spmopt.core.validation import read_json
-from spmopt.io.codec import Json, decode, encode, join, record_schema, require_fields
+from spmopt.io.codec import Json, decode, encode, join, require_fields
 from spmopt.io.columns import columns, columns_of, document_of, rows
 from spmopt.io.document import write_json
-from spmopt.io.fusion import FusionDocument, StoredFusion, decode_fusion, encode_fusion
+from spmopt.io.fusion import decode_fusion, encode_fusion
 from spmopt.io.renames import FORMATS, rename_fields
 
 T = TypeVar("T")
@@ -91,38 +91,6 @@ _LACKING: Mapping[str, Mapping[str, Callable[[Json], Json]]] = {
 """Fields that files of version 1 may lack, by the path of the object, and their meaning."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredResult:
-    """A result together with the problem that it solves and the versions that made it.
-
-    ``fusion`` are those of a file: ``result`` gets its own when their listing has been made again
-    (:func:`spmopt.audit.restore`), and then there are none here.
-    """
-
-    problem: Problem
-    result: Result
-    versions: Mapping[str, str] = field(default_factory=dict)
-    fusion: StoredFusion | None = None
-
-    @property
-    def is_fused(self) -> bool:
-        """Whether its schedule is of a fusion plan."""
-        return self.fusion is not None or self.result.fusion is not None
-
-    @classmethod
-    def is_made_here(cls, problem: Problem, result: Result) -> Self:
-        """Return one that this program has made; of a fused result, with their problem.
-
-        A bound over the fusion space is proved by the certificate of the fusion tiles: without them
-        it is left out.
-        """
-        versions = {"spmopt": __version__, "python": platform.python_version()}
-        on = problem if result.fusion is None else result.fusion.problem
-        if result.fusion is None:
-            result = replace(result, fusion_bound=None)
-        return cls(problem=on, result=result, versions=versions)
-
-
 def encode_problem(problem: Problem) -> Json:
     """Return ``problem`` as a JSON document."""
     operations = problem.operations
@@ -152,7 +120,7 @@ def encode_schedule(schedule: Schedule) -> Json:
     return {**_header("schedule"), **encode(schedule)}
 
 
-def encode_result(stored: StoredResult) -> Json:
+def encode_result(stored: Solution) -> Json:
     """Return a result as a JSON document.
 
     Raises
@@ -211,7 +179,7 @@ def decode_schedule(value: object, where: str = "") -> Schedule:
     return decode(_body(value, where, "schedule"), Schedule, where)
 
 
-def decode_result(value: object, where: str = "") -> StoredResult:
+def decode_result(value: object, where: str = "") -> Solution:
     """Read the output of :func:`encode_result`; whether it is true, the verifier says.
 
     Raises
@@ -227,7 +195,7 @@ def decode_result(value: object, where: str = "") -> StoredResult:
     if own["schedule"] is not None:
         schedule = decode_schedule(own["schedule"], join(where, "schedule"))
         result = replace(result, schedule=schedule)
-    return StoredResult(
+    return Solution(
         problem=decode_problem(document["problem"], join(where, "problem")),
         result=result,
         versions=decode(document["versions"], dict[str, str], join(where, "versions")),
@@ -235,35 +203,6 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         if "fusion" in document
         else None,
     )
-
-
-def schema(kind: str) -> Json:
-    """Return the JSON Schema of ``kind``: ``problem``, ``schedule`` or ``result``."""
-    body, within = record_schema(
-        {"problem": _Problem, "schedule": Schedule, "result": Result}[kind]
-    )
-    own = within.pop(body["$ref"].rpartition("/")[2])
-    properties, required = own["properties"], own["required"]
-    if kind == "result":
-        strings = {"type": "object", "additionalProperties": {"type": "string"}}
-        versions = {"description": "of the programs that made it", **strings}
-        schedule = {"anyOf": [{"$ref": f"urn:spmopt:schedule:{VERSION}"}, {"type": "null"}]}
-        problem = {"$ref": f"urn:spmopt:problem:{VERSION}"}
-        properties |= {"versions": versions, "problem": problem, "schedule": schedule}
-        required = [*required, "versions", "problem"]
-        fusion, of_fusion = record_schema(FusionDocument)
-        properties["fusion"], own["dependentRequired"] = fusion, {"fusion": ["fusion_bound"]}
-        within |= of_fusion
-    header = {name: {"const": value} for name, value in _header(kind).items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:spmopt:{kind}:{VERSION}",
-        "title": kind.capitalize(),
-        **own,
-        "properties": {**header, **properties},
-        "required": [*header, *required],
-        "$defs": within,
-    }
 
 
 def write_problem(path: Path, problem: Problem) -> None:
@@ -286,14 +225,14 @@ def read_schedule(path: Path) -> Schedule:
     return _read(path, decode_schedule)
 
 
-def write_result(path: Path, stored: StoredResult) -> None:
+def write_result(path: Path, stored: Solution) -> None:
     """Write a result; raises :class:`InputError` when ``path`` cannot be written."""
     write_json(path, encode_result(stored))
 
 
-def read_result(path: Path) -> StoredResult:
+def read_result(path: Path) -> Solution:
     """Read a result; raises :class:`InputError` when it cannot be used."""
-    return _read(path, decode_result)
+    return replace(_read(path, decode_result), path=path)
 
 
 def _read(path: Path, decode_document: Callable[[object], T]) -> T:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import isfinite
 from types import GenericAlias
-from typing import Any, Self
+from typing import Any
 
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.fusion.stored import Loop, StoredFusion
 from spmopt.core.graph import Attribute, Graph, Node, Value
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, join
@@ -29,82 +29,6 @@ _NEVER_WRITTEN = -1
 """In place of a tensor at boundaries (``spmopt.verifier.carried``)."""
 _NOT_FINITE = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
 """Numbers that JSON lacks, by the field ``float`` of an object in their place."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Loop:
-    """Operations ``first`` to ``last`` of a problem.
-
-    All of ``operations``, one tile after the other. The operation at ``first + len(operations) * p
-    + k`` is fusion tile ``p`` of ``operations[k]``, which bears the name of its node (with a number
-    where a name comes again). With ``rows`` a fusion tile is computed in stripes: the operation at
-    ``first + len(operations) * (stripes * p + b) + k`` computes the rows of results from
-    ``rows[k][b]`` to before ``rows[k][b + 1]``.
-    """
-
-    first: int
-    last: int
-    micro_batches: int
-    operations: tuple[str, ...]
-    rows: tuple[tuple[int, ...], ...] = field(default=(), metadata={"group": "rows"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoredFusion:
-    """Stored form of a fusion plan and its listing, which is to be made again.
-
-    The machine is that of the file's problem, which is the problem of the fusion plan.
-    """
-
-    graph: Graph
-    mapper: str
-    fusion_plan: FusionPlan
-    certificate: FusionCertificate | None
-    loops: tuple[Loop, ...]
-
-    @classmethod
-    def of(cls, fusion: FusionResult) -> Self:
-        """Return the stored form.
-
-        Raises
-        ------
-        InputError
-            The tileable graph was made without a graph.
-        """
-        tileable = fusion.tileable
-        if tileable.graph is None:
-            raise InputError(
-                f"{tileable.name}: fusion tiles can be stored of the tileable graph of a graph only"
-            )
-        return cls(
-            graph=tileable.graph,
-            mapper=tileable.mapper,
-            fusion_plan=fusion.fusion_plan,
-            certificate=fusion.certificate,
-            loops=loops_of(tileable, fusion.fusion_plan),
-        )
-
-
-def loops_of(tileable: TileableGraph, fusion_plan: FusionPlan) -> tuple[Loop, ...]:
-    """Return the loops of a fusion plan of a tileable graph."""
-    found, first = list[Loop](), 0
-    for fused_group in fusion_plan:
-        inner = tuple(
-            each.name for each in tileable.operations[fused_group.begin : fused_group.end]
-        )
-        rows = tuple(tileable.boundaries(fused_group)) if fused_group.stripes > 1 else ()
-        end = first + len(inner) * fused_group.micro_batches * fused_group.stripes
-        found.append(
-            Loop(
-                first=first,
-                last=end - 1,
-                micro_batches=fused_group.micro_batches,
-                operations=inner,
-                rows=rows,
-            )
-        )
-        first = end
-    return tuple(found)
 
 
 _Values = document_of("Values", **columns_of(Value))
@@ -332,8 +256,6 @@ def _decode_certificate(document: Any, where: str) -> FusionCertificate:
 
 def _decode_duals(document: Any, where: str) -> dict[FusedGroup, dict[Row, int]]:
     fused_groups = _fused_groups(document.fused_groups, join(where, "fused_groups"))
-    if len(set(fused_groups)) < len(fused_groups):
-        raise InputError(f"{join(where, 'fused_groups')}: names a fused group twice")
     duals: list[dict[Row, int]] = [{} for _ in fused_groups]
     for index, part in enumerate(document.duals):
         _read_duals(part, duals, f"{join(where, 'duals')}[{index}]")
@@ -344,11 +266,7 @@ def _decode_carried(document: Any, where: str) -> dict[tuple[int, int], tuple[in
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for row in rows(document, where):
         tensor = row["tensor"]
-        if tensor is not None and tensor < 0:
-            raise InputError(f"{where}.tensor: no such tensor ({tensor})")
         place = row["boundary"], _NEVER_WRITTEN if tensor is None else tensor
-        if place in found:
-            raise InputError(f"{where}: boundary {place[0]} has two dual values of one tensor")
         found[place] = _whole(row["held"], f"{where}.held"), _whole(row["newer"], f"{where}.newer")
     return found
 
@@ -373,6 +291,4 @@ def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
     for fused_group, row, text in zip(part.fused_group, names, part.dual, strict=True):
         if not 0 <= fused_group < len(duals):
             raise InputError(f"{where}.fused group: no such fused group ({fused_group})")
-        if row in duals[fused_group]:
-            raise InputError(f"{where}: row {row} of fused group {fused_group} has two dual values")
         duals[fused_group][row] = _whole(text, f"{where}.dual value")

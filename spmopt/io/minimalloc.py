@@ -14,8 +14,7 @@ returns and blanks around the names of columns are passed over.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spmopt.core.errors import InputError
@@ -31,9 +30,7 @@ _ALIASES = {
     "start": "lower",
 }
 _REQUIRED = ("id", "lower", "upper", "size")
-_KNOWN = (*_REQUIRED, "alignment", "hint", "gaps", "offset")
 _FIRST_LINE = "the first line must name id,lower,upper,size"
-_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", " ": "blanks"}
 _SHOWN = 80
 """Characters of a line that an error repeats."""
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
@@ -42,8 +39,8 @@ _DIGITS = 19
 _GAP = re.compile(r"([0-9]+)-([0-9]+)(?:@([0-9]+):([0-9]+))?")
 
 
-def read_buffers(path: Path, warn: Callable[[str], None] | None = None) -> tuple[Buffer, ...]:
-    """Read a file; ``warn`` receives oddities that are no mistakes.
+def read_buffers(path: Path) -> tuple[Buffer, ...]:
+    """Read a file.
 
     Raises
     ------
@@ -51,11 +48,7 @@ def read_buffers(path: Path, warn: Callable[[str], None] | None = None) -> tuple
         It cannot be read, or a line of it cannot be used.
     """
     text = read_text(path, advice="name a CSV file of buffers")
-    buffers = parse_buffers(text, str(path))
-    if warn is not None:
-        for oddity in _oddities(text, buffers):
-            warn(f"{path}: {oddity}")
-    return buffers
+    return parse_buffers(text, str(path))
 
 
 def parse_buffers(text: str, where: str = "CSV") -> tuple[Buffer, ...]:
@@ -104,43 +97,6 @@ def format_buffers(buffers: Sequence[Buffer], offsets_bytes: Sequence[int] | Non
     return "".join(",".join(map(str, row)) + "\n" for row in rows)
 
 
-def _oddities(text: str, buffers: Sequence[Buffer]) -> Iterator[str]:
-    header, *lines = text.split("\n")
-    names = _names(header.rstrip("\r"))
-    unknown = [name for name in names if _ALIASES.get(name, name) not in _KNOWN]
-    if unknown:
-        what = "column" if len(unknown) == 1 else "columns"
-        listed = _short(", ".join(map(repr, unknown)))
-        yield f"{what} {listed} not known, passed over and not written"
-    if "end" in names:
-        yield "column 'end' is inclusive; what is written has 'upper', one more, in its place"
-    yield from _unread(lines)
-    nameless = sum(not buffer.name.strip() for buffer in buffers)
-    if nameless:
-        yield f"lines without an id: {nameless}"
-    often = Counter(buffer.name for buffer in buffers if buffer.name.strip()).most_common(1)
-    if often and often[0][1] > 1:
-        name, times = often[0]
-        yield f"{times} buffers have the id {_short(repr(name))}; each is placed by itself"
-    lifeless = sum(buffer.size_bytes > 0 and not buffer.pieces for buffer in buffers)
-    if lifeless:
-        yield (
-            f"buffers that live at no time: {lifeless}; in nobody's way, but their ends count "
-            "towards the height, as MiniMalloc's rules have it"
-        )
-    hints = sum(buffer.hint_bytes is not None for buffer in buffers)
-    if 0 < hints < len(buffers):
-        yield f"hints of {hints} of {len(buffers)} buffers are passed over: all must have one"
-
-
-def _unread(lines: Sequence[str]) -> Iterator[str]:
-    blank = next((k for k, line in enumerate(lines) if not line.rstrip("\r")), len(lines))
-    below = sum(bool(line.strip()) for line in lines[blank:])
-    if below:
-        what = "1 line below it is" if below == 1 else f"{below} lines below it are"
-        yield f"line {blank + 2} is blank and ends the table, as MiniMalloc's do: {what} not read"
-
-
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -150,7 +106,6 @@ def _columns(header: str, where: str) -> tuple[list[str], bool]:
     columns = [_ALIASES.get(name, name) for name in names]
     missing = [name for name in _REQUIRED if name not in columns]
     if len(missing) == len(_REQUIRED):
-        _require_commas(header, where)
         raise InputError(f"{where}: not a CSV of buffers: {_FIRST_LINE}")
     if len(set(columns)) != len(columns):
         shown = repr(_short(header))
@@ -162,13 +117,6 @@ def _columns(header: str, where: str) -> tuple[list[str], bool]:
 
 def _names(header: str) -> list[str]:
     return [name.strip() for name in header.split(",")]
-
-
-def _require_commas(header: str, where: str) -> None:
-    for separator, what in _OTHER_SEPARATORS.items():
-        names = {_ALIASES.get(name, name) for name in map(str.strip, header.split(separator))}
-        if names.issuperset(_REQUIRED):
-            raise InputError(f"{where}: {what} separate its columns; write commas in their place")
 
 
 def _buffer(fields: Mapping[str, str], inclusive: bool) -> Buffer:

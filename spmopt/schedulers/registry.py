@@ -54,7 +54,7 @@ class SchedulerEntry:
     summary, source
         One line on its method, and its source.
     granularity
-        Granularity of residency: ``whole``, ``page``, ``contiguous`` or ``fluid``.
+        Granularity of residency: ``tensor``, ``page``, ``contiguous`` or ``fluid``.
     replayed
         It minimizes time of the replay, and not the sum of the durations of steps; of those that
         do not, optimizers are compared by it all the same (:mod:`spmopt.solving.barriers`).
@@ -197,8 +197,14 @@ class SchedulerEntry:
             "use residency"
         )
 
-    def require(self, objective: Objective, able: str = "") -> None:
-        """Raise :class:`InputError` if ``objective`` is not supported; ``able`` names who does."""
+    def require(
+        self,
+        objective: Objective,
+        features: frozenset[str] = frozenset(),
+        *,
+        bounders: bool = True,
+    ) -> None:
+        """Raise :class:`InputError` if ``objective`` is not supported; it names who supports it."""
         if self.takes(objective):
             return
         known = (
@@ -206,7 +212,8 @@ class SchedulerEntry:
             for name, each in OBJECTIVES.items()
             if each.replayed == self.replayed
         )
-        others = f", or another scheduler: {able}" if able else ""
+        others = able(objective, features=features, bounders=bounders)
+        others = f", or another scheduler: {others}" if others else ""
         raise InputError(
             f"scheduler {self.name}: no objective {option_name(objective.name)}; "
             f"use {', '.join(known)}{others}"
@@ -349,8 +356,9 @@ def kind_of(name: str) -> Kind:
 
 
 def find(scheduler: str | SchedulerEntry | Policy) -> SchedulerEntry:
-    """Return a scheduler by name, as ``tsai:prefetch=next`` or
-    ``residency:granularity=tensor@pulp:cbc``, or as it is.
+    """Return a scheduler by name, with options and a backend, or as it is.
+
+    As ``tsai:prefetch=next`` or ``residency:granularity=tensor@pulp:cbc``.
 
     Raises
     ------

@@ -19,8 +19,9 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import whole
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
+from spmopt.core.solution import Solution
 from spmopt.core.validation import MOST_BYTES, json_value
-from spmopt.io.files import StoredResult, decode_result, encode_result
+from spmopt.io.files import decode_result, encode_result
 from spmopt.schedulers.registry import BOUNDER
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
@@ -103,7 +104,7 @@ def evaluate(
 
 def result_of(
     setup: Setup, candidate: Candidate, network: Network, near: Cut | None = None
-) -> StoredResult:
+) -> Solution:
     """Find the best schedule of one network on one machine, with its problem.
 
     With ``bound_only`` it is the bound of the objective of schedules.
@@ -115,10 +116,10 @@ def result_of(
         (result.value, place) for place, result in enumerate(found) if result.value is not None
     ]
     best = found[min(valued)[1] if valued else 0]
-    return StoredResult.is_made_here(problem, best)
+    return Solution.of(problem, best)
 
 
-def cut_of(stored: StoredResult, *, proved: Fraction | None = None) -> Cut | None:
+def cut_of(stored: Solution, *, proved: Fraction | None = None) -> Cut | None:
     """Make a cut of what the dual values of a result prove of other machines.
 
     Those of energy, and of another order than the listed one, prove nothing. ``proved`` is their
@@ -133,7 +134,7 @@ def cut_of(stored: StoredResult, *, proved: Fraction | None = None) -> Cut | Non
         return None
 
 
-def _outcome(setup: Setup, stored: StoredResult, began: float) -> NetworkOutcome:
+def _outcome(setup: Setup, stored: Solution, began: float) -> NetworkOutcome:
     """Sum up a result that was begun at a time of the monotonic clock."""
     problem, result = stored.problem, stored.result
     if setup.bound_only:
@@ -214,21 +215,17 @@ def _run(
     return compare(problem, names, request)
 
 
-def pack(stored: StoredResult) -> bytes:
+def pack(stored: Solution) -> bytes:
     """Compress a result, to the same bytes each time; quickly, not tightly."""
     text = json.dumps(encode_result(stored), separators=(",", ":"), allow_nan=False)
     return gzip.compress(text.encode(), 1, mtime=0)
 
 
-def unpack(packed: bytes, where: str) -> StoredResult | None:
+def unpack(packed: bytes, where: str) -> Solution | None:
     """Read a compressed result; None where it is cut off, or none. Errors call it ``where``."""
     try:
         with gzip.open(BytesIO(packed)) as stream:
             content = stream.read(MOST_BYTES + 1)
-        return (
-            None
-            if len(content) > MOST_BYTES
-            else decode_result(json_value(content.decode()), where)
-        )
+        return None if len(content) > MOST_BYTES else decode_result(json_value(content), where)
     except (OSError, EOFError, ValueError, RecursionError, InputError, zlib.error):
         return None

@@ -9,8 +9,8 @@ from itertools import product
 from optuna.study import Study
 
 from spmopt.core.errors import InputError
+from spmopt.core.solution import Solution
 from spmopt.hardware.scratchpad import least_sure
-from spmopt.io.files import StoredResult
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import LEAST
 from spmopt.search.figures import NOT_BOUNDED, Spent
@@ -48,7 +48,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
 
 
 def with_shadow_prices(
-    findings: Findings, read: Callable[[TrialRecord, Network], StoredResult | None]
+    findings: Findings, read: Callable[[TrialRecord, Network], Solution | None]
 ) -> Findings:
     """Add the dual values of more of each resource, on the machines whose results can be read."""
     setup, duals = findings.setup, []

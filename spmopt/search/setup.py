@@ -11,7 +11,7 @@ from msgspec import convert
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import FEATURES
 from spmopt.core.objective import OBJECTIVES
-from spmopt.schedulers.registry import BEST_RULE, BOUNDER, SCHEDULERS, Kind, able, find
+from spmopt.schedulers.registry import BEST_RULE, BOUNDER, SCHEDULERS, Kind, find
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
 from spmopt.search.space import Space, space_of
@@ -184,7 +184,7 @@ class Setup:
             raise unknown("objective of schedules", self.schedule_for, OBJECTIVES.names())
         for name in self.schedulers or (BOUNDER,):
             aim = aimed.on(self.space.machine)
-            find(name).require(aim, able(aim))
+            find(name).require(aim)
             if aim.replayed and find(name).kind is Kind.RELAXATION:
                 raise InputError(f"scheduler {name}: a search has no bounds on the replay")
         if "cost" in self.names and not self.space.cost:

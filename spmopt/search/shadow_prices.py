@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.result import Certificate
-from spmopt.io.files import StoredResult
+from spmopt.core.solution import Solution
 from spmopt.metrics import in_unit
 from spmopt.search.candidate import Candidate
 from spmopt.search.records import ResourceDuals
@@ -19,7 +19,7 @@ _PART = 128
 
 
 def resource_duals_of(
-    stored: StoredResult, candidate: Candidate, network: Network
+    stored: Solution, candidate: Candidate, network: Network
 ) -> ResourceDuals | None:
     """Find them by the dual values that prove the bound of a result; None where it has none.
 

@@ -25,10 +25,11 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.solution import Solution
 from spmopt.core.validation import read_bytes
 from spmopt.hardware.settings import Setting, show_setting
 from spmopt.io.document import remove_parts, replace_file
-from spmopt.io.files import OLD_LOWERINGS, StoredResult
+from spmopt.io.files import OLD_LOWERINGS
 from spmopt.io.renames import rename_fields
 from spmopt.search.axes import SpaceAxis
 from spmopt.search.evaluation import unpack
@@ -234,7 +235,7 @@ class Schedules:
                 for path in self._folder.glob(f"{trial.number}-*.json.gz"):
                     path.unlink(missing_ok=True)
 
-    def read(self, name: str) -> StoredResult | None:
+    def read(self, name: str) -> Solution | None:
         """Read a result by the name of its file; None where it is not there, or cut off."""
         packed = self.pack(name)
         return None if packed is None else unpack(packed, name)

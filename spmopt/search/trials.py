@@ -11,7 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.io.files import StoredResult
+from spmopt.core.solution import Solution
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import result_of
 from spmopt.search.records import STATES, TrialRecord
@@ -140,7 +140,7 @@ def build_from(setup: Setup, trial: TrialRecord) -> Candidate | None:
         return None
 
 
-def keep_result(trial: TrialRecord, network: Network, schedules: Schedules) -> StoredResult | None:
+def keep_result(trial: TrialRecord, network: Network, schedules: Schedules) -> Solution | None:
     """Read the verified result of a network in a trial; None where there is no file.
 
     Raises
@@ -161,7 +161,7 @@ def result_for(
     network: Network,
     schedules: Schedules,
     report: Callable[[str], None] = lambda message: None,
-) -> StoredResult:
+) -> Solution:
     """Give the verified result of a network in a trial, one that was excluded by proof as well.
 
     Made again it is as good as it was, to within the tolerance; it need not be the same. ``report``

@@ -1,7 +1,6 @@
 """Solve a problem: schedulers run, the verifier checks, one bound holds for each order."""
 
-from spmopt.solving.fused import compare_fused, compare_on
 from spmopt.solving.params import SolveParams
-from spmopt.solving.solver import compare, solve
+from spmopt.solving.solver import compare, compare_fused, compare_on, solve
 
 __all__ = ["SolveParams", "compare", "compare_fused", "compare_on", "solve"]

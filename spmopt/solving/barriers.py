@@ -14,14 +14,18 @@ from dataclasses import replace
 
 from spmopt.core.fusion.tileable_graph import whole
 from spmopt.core.objective import Objective
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry
-from spmopt.solving.records import Run, VerifiedSchedule
 
 BY_STEPS = "optimizes time with barriers between steps; compared by the replay"
 """Note on a result of the replay."""
 NOTHING_BETTER = "nothing better found than {}, whose schedule this is"
 """Note on a schedule of those that an optimizer starts from."""
+WINDOWS = "CP-SAT in windows of steps"
+"""Origin of schedules whose windows were decided anew (:mod:`spmopt.solving.windows`)."""
+BY_WINDOWS = "found by CP-SAT in windows of steps, all else of the best start fixed"
+"""Note on a schedule of that origin."""
 
 
 def by_steps(entry: SchedulerEntry, objective: Objective) -> bool:
@@ -35,46 +39,41 @@ def with_barriers(request: Request) -> Request:
     return replace(request.part(bounds=False), objective=steps, duals=None)
 
 
-def evaluate(legal: VerifiedSchedule, objective: Objective) -> VerifiedSchedule:
-    """Value a schedule by another objective."""
-    return replace(legal, value=legal.totals.value(objective))
-
-
-def replay(run: Run, objective: Objective) -> Run:
+def replay(result: Result, objective: Objective) -> Result:
     """Value what an optimizer of steps found by the replay, and leave its bounds out."""
-    outcome, fusion = run.outcome, run.fusion
-    if outcome is not None:
-        outcome = replace(
-            outcome,
-            certificate=None,
-            class_bound=None,
-            cut_short=False,
-            fusion=None if fusion is None else replace(fusion, certificate=None),
-        )
-    legal = None if run.legal is None else evaluate(run.legal, objective)
-    return replace(run, outcome=outcome, legal=legal, notes=(*run.notes, BY_STEPS))
+    fusion = result.fusion and replace(result.fusion, certificate=None)
+    return replace(
+        result,
+        value=result.value_for(objective),
+        certificate=None,
+        class_bound=None,
+        cut_short=False,
+        fusion=fusion,
+        notes=(*result.notes, BY_STEPS),
+    )
 
 
-def no_worse(run: Run, starts: Iterable[VerifiedSchedule], objective: Objective) -> Run:
+def no_worse(result: Result, starts: Iterable[Result], objective: Objective) -> Result:
     """Take the best schedule that an optimizer of steps started from, where it replays faster."""
-    known = [evaluate(start, objective) for start in starts]
-    best = min(known, key=lambda start: start.value, default=None)
-    if best is None or run.legal is None or run.legal.value <= best.value:
-        return run
-    return replace(run, legal=best, notes=(*run.notes, NOTHING_BETTER.format(best.origin)))
+    valued = [(value, each) for each in starts if (value := each.value_for(objective)) is not None]
+    value, best = min(valued, key=lambda pair: pair[0], default=(None, None))
+    if best is None or value is None or result.value is None or result.value <= value:
+        return result
+    return _instead(result, replace(best, value=value))
 
 
-def no_worse_than_list(run: Run, listed: Run | None) -> Run:
+def no_worse_than_list(result: Result, listed: Result | None) -> Result:
     """Take the layer-by-layer schedule in place of a fused one that is worse."""
-    legal = None if listed is None else listed.legal
-    if run.fusion is None or run.legal is None or legal is None or run.legal.value <= legal.value:
-        return run
-    assert run.outcome is not None
-    assert listed is not None
-    proof = None if listed.outcome is None else listed.outcome.certificate
-    tileable = run.fusion.tileable
-    fusion_plan = whole(tileable)
-    fusion = replace(run.fusion, fusion_plan=fusion_plan, problem=tileable.problem(fusion_plan)[0])
-    notes = (*run.notes, NOTHING_BETTER.format(legal.origin))
-    outcome = replace(run.outcome, certificate=proof, fusion=fusion)
-    return replace(run, outcome=outcome, legal=legal, notes=notes)
+    if result.fusion is None or result.value is None or listed is None or listed.value is None:
+        return result
+    if result.value <= listed.value:
+        return result
+    tileable = result.fusion.tileable
+    plan = whole(tileable)
+    fusion = replace(result.fusion, fusion_plan=plan, problem=tileable.problem(plan)[0])
+    return replace(_instead(result, listed), certificate=listed.certificate, fusion=fusion)
+
+
+def _instead(result: Result, other: Result) -> Result:
+    notes = (*result.notes, NOTHING_BETTER.format(other.origin))
+    return replace(result.with_schedule_of(other), notes=notes)

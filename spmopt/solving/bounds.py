@@ -7,67 +7,70 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from spmopt.core.order import reorder
-from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate
+from spmopt.core.order import order_key, reorder
+from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate, Result
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import BOUNDER, find
 from spmopt.solving.checked_calls import CheckedCalls
-from spmopt.solving.records import Bound, Key, Proof, Run, order_key, proofs_of
+from spmopt.solving.records import Bound
 from spmopt.verifier import bound
-from spmopt.verifier.fusion_bound import fusion_bound
 
 
 class Bounds:
-    """Bounds on schedules of one problem, by what runs prove and what the relaxation does."""
+    """Bounds on schedules of one problem, by what results prove and what the relaxation does."""
 
     def __init__(self, calls: CheckedCalls) -> None:
         self._calls = calls
         self._of_steps: dict[str, Certificate] = {}  # to begin those of the replay from
 
-    def keep_duals(self, run: Run | None) -> None:
-        """Keep dual values of steps that a run has found."""
-        if run is not None and run.outcome is not None and run.outcome.certificate is not None:
-            self._of_steps[run.entry.name] = run.outcome.certificate
+    def keep_duals(self, result: Result | None) -> None:
+        """Keep dual values of steps that a scheduler has found."""
+        if result is not None and result.certificate is not None:
+            self._of_steps[result.scheduler] = result.certificate
 
-    def best_bounds(self, runs: Sequence[Run]) -> dict[Key, Bound]:
+    def best_bounds(self, results: Sequence[Result]) -> dict[bytes | None, Bound]:
         """Evaluate every certificate exactly; the best one of each order.
 
         The relaxation is asked for one of each order that has schedules but no certificate.
         """
-        proofs: dict[Key, list[Proof]] = {}
-        for proof in proofs_of(runs):
-            proofs.setdefault(order_key(proof[0].order), []).append(proof)
-        for run in runs:
-            known = run.fusion is not None or order_key(run.order) in proofs
-            if run.legal is not None and not known:
-                proofs[order_key(run.order)] = self._relax(
-                    run.order, self._of_steps.get(run.entry.name)
-                )
+        proofs: dict[bytes | None, list[Result]] = {}
+        for each in results:
+            if each.certificate is not None and each.fusion is None:
+                proofs.setdefault(order_key(each.certificate.order), []).append(each)
+        for each in results:
+            key = each.order_key
+            if each.verified and each.fusion is None and key not in proofs:
+                proofs[key] = [self._relax(each.order, self._of_steps.get(each.scheduler))]
         best = {key: self._best(found) for key, found in proofs.items()}
         return {key: bound for key, bound in best.items() if bound is not None}
 
-    def bound_of_fusion_plan(self, run: Run) -> Bound | None:
-        """Evaluate what a run proves of the problem of its fusion plan."""
-        if run.fusion is None or run.outcome is None:
+    def bound_of_fusion_plan(self, result: Result) -> Bound | None:
+        """Evaluate what a result proves of the problem of its fusion plan."""
+        if result.fusion is None:
             return None
         if self._calls.request.objective.replayed:
             request = self._calls.request.part(bounds=False)
-            on = Bounds(CheckedCalls(run.fusion.problem, request, self._calls.params))
-            return on._best(on._relax(None, self._of_steps.get(run.entry.name)))
-        problem, certificate = run.fusion.problem, run.outcome.certificate
+            on = Bounds(CheckedCalls(result.fusion.problem, request, self._calls.params))
+            return on._best([on._relax(None, self._of_steps.get(result.scheduler))])
+        problem, certificate = result.fusion.problem, result.certificate
         if certificate is None:
             return None
         value = self._calls.proved(lambda: bound(problem, certificate))
         if value is None:
             return None
-        cut_short = (INTERRUPTED if self._calls.request.stop() else OUT_OF_TIME,)
-        notes = cut_short if run.outcome.cut_short else ()
+        notes = (self._unfinished(),) if result.cut_short else ()
         return Bound(value=value, certificate=certificate, notes=notes)
 
-    def bound_of_fusion_plans(self, runs: Sequence[Run]) -> Fraction | None:
-        """Evaluate what runs prove of all fusion plans, exactly; the best of it."""
+    def bound_of_fusion_plans(self, results: Sequence[Result]) -> Fraction | None:
+        """Evaluate what results prove of all fusion plans, exactly; the best of it."""
+        fusions = [each.fusion for each in results if each.fusion is not None]
+        if not fusions:
+            return None
+        # It takes long to load.
+        from spmopt.verifier.fusion_bound import fusion_bound
+
         found = list[Fraction]()
-        for fusion in (run.fusion for run in runs if run.fusion is not None):
+        for fusion in fusions:
             if fusion.certificate is not None:
                 self._calls.request.report("checking the bound over the fusion space", None)
                 evaluate = partial(fusion_bound, fusion.tileable, fusion.certificate)
@@ -75,22 +78,23 @@ class Bounds:
                 found += [] if value is None else [value]
         return max(found, default=None)
 
-    def _relax(self, order: Ints | None, duals: Certificate | None = None) -> list[Proof]:
+    def _relax(self, order: Ints | None, duals: Certificate | None = None) -> Result:
         if order is None:
-            return proofs_of([self._calls.call(find(BOUNDER), duals=duals)])
+            return self._calls.call(find(BOUNDER), duals=duals)
         request = self._calls.request.part(bounds=False)  # news are of the listed order
-        problem = reorder(self._calls.problem, order)
-        on = CheckedCalls(problem, request, self._calls.params)
-        found = proofs_of([on.call(find(BOUNDER))])
-        return [(replace(certificate, order=order), cut_short) for certificate, cut_short in found]
+        on = CheckedCalls(reorder(self._calls.problem, order), request, self._calls.params)
+        found = on.call(find(BOUNDER))
+        proof = found.certificate and replace(found.certificate, order=order)
+        return replace(found, certificate=proof)
 
-    def _best(self, proofs: Sequence[Proof]) -> Bound | None:
+    def _best(self, proofs: Sequence[Result]) -> Bound | None:
         """The best one; a search that was finished leaves little to be raised by the others."""
-        evaluated = [self._calls.evaluate(certificate) for certificate, _ in proofs]
-        found = [each for each in evaluated if each is not None]
-        if not found:
-            return None
-        best = max(found, key=lambda each: each.value)
-        if not all(cut_short for _, cut_short in proofs):
+        proofs = [each for each in proofs if each.certificate is not None]
+        evaluated = [self._calls.evaluate(each.certificate) for each in proofs if each.certificate]
+        best = max(filter(None, evaluated), key=lambda each: each.value, default=None)
+        if best is None or not all(each.cut_short for each in proofs):
             return best
-        return replace(best, notes=(INTERRUPTED if self._calls.request.stop() else OUT_OF_TIME,))
+        return replace(best, notes=(self._unfinished(),))
+
+    def _unfinished(self) -> str:
+        return INTERRUPTED if self._calls.request.stop() else OUT_OF_TIME

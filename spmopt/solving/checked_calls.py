@@ -12,16 +12,18 @@ from spmopt.core.bypass import without_bypass
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError, InfeasibleError, InputError, ScheduleError
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome
+from spmopt.core.result import Certificate, Result, Status
 from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.schedulers.registry import BOUNDER, SchedulerEntry, find
 from spmopt.solving.params import SolveParams
-from spmopt.solving.records import Bound, Run, VerifiedSchedule
+from spmopt.solving.records import Bound
 from spmopt.verifier import bound, require_legal
 
 RESIDENCY = "residency"
 """Schedules the layer-by-layer plan, from which who chooses a fusion plan starts."""
+TENSORS = "residency:granularity=tensor"
+"""The same with whole tensors."""
 _REFUSED = "no bound: its certificate proves nothing ({}); please report this error of the program"
 
 
@@ -61,15 +63,15 @@ class CheckedCalls:
     def call(
         self,
         entry: SchedulerEntry,
-        starts: Sequence[VerifiedSchedule | ResidencyPlan] = (),
+        starts: Sequence[Result] = (),
         spent_s: float = 0.0,
         *,
         duals: Certificate | None = None,
-    ) -> Run:
+    ) -> Result:
         """Run one scheduler from the plans of ``starts``, the best first, and verify its schedule.
 
-        ``starts``: verified schedules, or plans that are not. ``spent_s`` of its time limit are
-        over; ``duals``: those to search from, in place of the request's.
+        ``spent_s`` of its time limit are over; ``duals``: those to search from, in place of the
+        request's.
         """
 
         def report(message: str, done: float | None) -> None:
@@ -78,87 +80,69 @@ class CheckedCalls:
         report("scheduling", None)
         scheduler = entry.load()
         wall, cpu = monotonic(), cpu_s()
-        known = {
-            id(start.residency_plan): start
-            for start in starts
-            if isinstance(start, VerifiedSchedule)
-        }
-        residency_plans = [
-            residency_plan
-            for start in starts
-            if (
-                residency_plan := start
-                if isinstance(start, ResidencyPlan)
-                else start.residency_plan
-            )
-            is not None
-        ]
-        start, others = (
-            (residency_plans[0] if residency_plans else None),
-            tuple(residency_plans[1:]),
-        )
+        plans = [each.residency_plan for each in starts if each.residency_plan is not None]
         limit_s, count = self.request.time_limit_s, len(self.problem.operations)
         finish_s = self.params.finish_s * count if self.many else 0.0
         request = replace(
             self.request,
             time_limit_s=max(limit_s - finish_s, limit_s / 2),
             started=wall - spent_s,
-            start=start,
-            others=others,
+            start=plans[0] if plans else None,
+            others=tuple(plans[1:]),
             duals=duals or self.request.duals,
             report=report,
             on_incumbent=self._tell_of_remainder,
         )
-        outcome: Outcome | None = None
-        notes: tuple[str, ...] = ()
         try:
-            outcome = self._certify(scheduler(self.remainder.problem, request))
-            notes = outcome.notes
+            answer = self._certify(scheduler(self.remainder.problem, request))
         except InfeasibleError as error:
-            notes = (str(error),)
-        wall, cpu = monotonic() - wall, cpu_s() - cpu
-        legal = None
-        if outcome is not None and outcome.schedule is not None:
-            report("verifying", None)
-            legal = self.check(entry.name, None, outcome.schedule, self.problem)
-        elif outcome is not None and outcome.residency_plan is not None:
-            legal = known.get(id(outcome.residency_plan))
-            if legal is None:
-                report("verifying", None)
-                on = self.problem if outcome.fusion is None else outcome.fusion.problem
-                legal = self._verify(entry.name, outcome.residency_plan, on)
-        return Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
+            answer = Result(status=Status.INFEASIBLE, notes=(str(error),))
+        # Nothing but decisions and proofs is taken from a scheduler.
+        found = Result(
+            scheduler=entry.name,
+            objective=self.request.objective,
+            status=Status.INFEASIBLE if answer.status is Status.INFEASIBLE else Status.UNKNOWN,
+            solve_s=monotonic() - wall,
+            cpu_s=cpu_s() - cpu,
+            certificate=answer.certificate,
+            class_bound=answer.class_bound,
+            notes=answer.notes,
+            fusion=answer.fusion,
+            cut_short=answer.cut_short,
+        )
+        plan, schedule = answer.residency_plan, answer.schedule
+        if plan is None and schedule is None:
+            return found
+        if schedule is None:  # an optimizer may return a start of its own
+            for start in starts:
+                if start.verified and start.residency_plan is plan:
+                    return found.with_schedule_of(start)
+        report("verifying", None)
+        if schedule is not None:
+            return found.with_schedule_of(self.check(entry.name, self.problem, schedule, None))
+        on = self.problem if found.fusion is None else found.fusion.problem
+        return found.with_schedule_of(self.check(entry.name, on, None, plan))
 
-    def _certify(self, outcome: Outcome) -> Outcome:
+    def _certify(self, answer: Result) -> Result:
         """Put what its dual values prove, exactly, in place of the value of a class bound."""
-        known = outcome.class_bound
+        known = answer.class_bound
         if known is None:
-            return outcome
+            return answer
         if known.certificate is None:
             streams = float(self.remainder.streams.value(self.request.objective))
-            return replace(outcome, class_bound=replace(known, value=known.value + streams))
+            return replace(answer, class_bound=replace(known, value=known.value + streams))
         proved = self.evaluate(known.certificate, known.holds_for)
-        if proved is None:
-            return replace(outcome, class_bound=None)
-        return replace(outcome, class_bound=replace(known, value=float(proved.value)))
-
-    def _verify(
-        self, origin: str, residency_plan: ResidencyPlan, problem: Problem
-    ) -> VerifiedSchedule:
-        try:
-            schedule = assemble(problem, residency_plan)
-        except ScheduleError as error:
-            raise ContradictionError(f"scheduler {origin}: {error}") from None
-        return self.check(origin, residency_plan, schedule, problem)
+        bound = None if proved is None else replace(known, value=float(proved.value))
+        return replace(answer, class_bound=bound)
 
     def check(
         self,
         origin: str,
-        residency_plan: ResidencyPlan | None,
-        schedule: Schedule,
         problem: Problem,
-    ) -> VerifiedSchedule:
-        """Verify a schedule, and value it.
+        schedule: Schedule | None,
+        residency_plan: ResidencyPlan | None,
+    ) -> Result:
+        """Verify a schedule, or the one that follows from a plan, and value it.
 
         Raises
         ------
@@ -166,18 +150,23 @@ class CheckedCalls:
             It breaks a rule.
         """
         try:
+            if schedule is None:
+                assert residency_plan is not None
+                schedule = assemble(problem, residency_plan)
             totals = require_legal(problem, schedule).totals
         except ScheduleError as error:
             raise ContradictionError(f"scheduler {origin}: {error}") from None
         if totals is None:
             raise ContradictionError(f"scheduler {origin}: the verifier gave no totals")
-        value = totals.value(self.request.objective)
-        return VerifiedSchedule(
+        return Result(
+            scheduler=origin,
             origin=origin,
+            objective=self.request.objective,
             residency_plan=residency_plan,
             schedule=schedule,
             totals=totals,
-            value=value,
+            value=totals.value(self.request.objective),
+            verified=True,
         )
 
     def proved(self, evaluate: Callable[[], Fraction]) -> Fraction | None:
@@ -194,16 +183,10 @@ class CheckedCalls:
 
     def evaluate(self, certificate: Certificate, holds_for: str = "") -> Bound | None:
         """Evaluate a certificate exactly; None if it is refused, see :meth:`proved`."""
-        found: list[Bound] = []
+        value = self.proved(lambda: self.require_proof(certificate, holds_for))
+        return None if value is None else Bound(value=value, certificate=certificate)
 
-        def evaluated() -> Fraction:
-            found.append(self.require_proof(certificate, holds_for))
-            return found[0].value
-
-        self.proved(evaluated)
-        return found[0] if found else None
-
-    def require_proof(self, certificate: Certificate, holds_for: str = "") -> Bound:
+    def require_proof(self, certificate: Certificate, holds_for: str = "") -> Fraction:
         """Evaluate a certificate exactly; for a class if ``holds_for`` names one.
 
         Raises
@@ -225,7 +208,7 @@ class CheckedCalls:
             told = Incumbent(bound=value, certified=True)
             asked = RESIDENCY if self.asked.fusion_plans else self.asked.name
             self.request.on_incumbent(replace(told, scheduler=asked))
-        return Bound(value=value, certificate=certificate)
+        return value
 
     def _tell_of_remainder(self, news: Incumbent) -> None:
         """Tell news of a search that does not know of the streams that are left out."""
@@ -243,8 +226,8 @@ class CheckedCalls:
             replace(news, scheduler=asked.name, of_fusion_plans=asked.fusion_plans)
         )
 
-    def tell_legal(self, legal: VerifiedSchedule, *, other_class: bool = False) -> None:
+    def tell_schedule(self, result: Result, *, other_class: bool = False) -> None:
         """Tell of a verified schedule."""
-        other_order = legal.order is not None
-        news = Incumbent(value=legal.value, verified=True, other_order=other_order)
+        other_order = result.order is not None
+        news = Incumbent(value=result.value, verified=True, other_order=other_order)
         self.tell(replace(news, other_class=other_class))

@@ -24,16 +24,15 @@ import numpy as np
 
 from spmopt.core.order import dependences, reorder
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate
+from spmopt.core.result import Certificate, Result
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, links, relax_timeline
-from spmopt.solving.records import Run
 from spmopt.solving.run_parallel import AT_ONCE, Case
 from spmopt.verifier.dual_check import CheckedDuals, step_duals
 from spmopt.verifier.paths import all_paths
 
-ScheduleAll = Callable[[Sequence[Case]], list[Run | None]]
+ScheduleAll = Callable[[Sequence[Case]], list[Result | None]]
 """Schedules problems; their requests have dual values to begin from."""
 _LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16)
 _LEAST_GAIN = Fraction(1, 50_000)
@@ -60,7 +59,7 @@ class Ordered:
     """An order (n,) with a run of the scheduler in it, which has a schedule and dual values."""
 
     order: Ints
-    run: Run
+    run: Result
     certificate: Certificate
     value: Fraction
 
@@ -88,7 +87,7 @@ class OrderMoves:
         request: Request,
         *,
         work: float,
-        value: Callable[[Run], Fraction | None],
+        value: Callable[[Result], Fraction | None],
     ) -> None:
         self._problem, self._schedule, self._request = problem, schedule, request
         self._value, self._left = value, work
@@ -153,12 +152,11 @@ class OrderMoves:
         runs = self._schedule(cases)
         return [self._order(order, run) for order, run in zip(orders, runs, strict=True)]
 
-    def _order(self, order: Ints, run: Run | None) -> Ordered | None:
+    def _order(self, order: Ints, run: Result | None) -> Ordered | None:
         value = None if run is None else self._value(run)
-        proof = None if run is None or run.outcome is None else run.outcome.certificate
-        if run is None or value is None or proof is None:
+        if run is None or value is None or run.certificate is None:
             return None
-        return Ordered(order=order, run=run, certificate=proof, value=value)
+        return Ordered(order=order, run=run, certificate=run.certificate, value=value)
 
     def _is_ended(self) -> bool:
         return self._left < 0 or self._request.remaining_s() <= 0

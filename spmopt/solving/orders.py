@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from operator import attrgetter
 from time import monotonic
 
 from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.window import decide_together
@@ -21,7 +23,6 @@ from spmopt.solving.barriers import with_barriers
 from spmopt.solving.checked_calls import RESIDENCY, CheckedCalls
 from spmopt.solving.list_scheduling import candidates
 from spmopt.solving.order_moves import Ordered, OrderMoves, ScheduleAll
-from spmopt.solving.records import Run, VerifiedSchedule
 from spmopt.solving.run_parallel import AT_ONCE, Case, schedule_all
 
 _JUDGE = "belady-size:granularity=page"
@@ -40,17 +41,12 @@ _UNLIMITED = 1e6
 """The work of moves that goes on as long as there is time."""
 
 
-def value_of(run: Run) -> Fraction | None:
-    """Return the value of a run's schedule; None if it has none."""
-    return None if run.legal is None else run.legal.value
-
-
 def search_orders(
     problem: Problem,
     request: Request,
     *,
     work: float,
-    value: Callable[[Run], Fraction | None] = value_of,
+    value: Callable[[Result], Fraction | None] = attrgetter("value"),
     limit_s: float | None = None,
 ) -> Ordered | None:
     """Return the best order found within a request's time; None where nothing can be scheduled.
@@ -66,7 +62,7 @@ def search_orders(
     """
 
     def by(name: str) -> ScheduleAll:
-        def schedule(cases: Sequence[Case]) -> list[Run | None]:
+        def schedule(cases: Sequence[Case]) -> list[Result | None]:
             return schedule_all(name, cases, threads=request.threads, limit_s=limit_s)
 
         return schedule
@@ -105,13 +101,11 @@ def _different(problem: Problem) -> Iterator[tuple[float, Ints]]:
         yield kind, order
 
 
-def best_of_other_orders(
-    calls: CheckedCalls, spent_s: float
-) -> tuple[Run, VerifiedSchedule] | None:
+def best_of_other_orders(calls: CheckedCalls, spent_s: float) -> Result | None:
     """Search orders by an optimizer of steps, for who decides the order too.
 
-    ``spent_s`` of the time limit are over. Returns the best run, in its order, and its schedule,
-    valued by the objective asked for.
+    ``spent_s`` of the time limit are over. Returns the best result, valued by the objective asked
+    for; its certificate is of steps in its order.
     """
     objective, request = calls.request.objective, with_barriers(calls.request)
     if decide_together(calls.problem):  # all of it runs in this process, where work is counted
@@ -125,17 +119,14 @@ def best_of_other_orders(
         calls.problem,
         request,
         work=_UNLIMITED,
-        value=lambda run: None if run.legal is None else run.legal.totals.value(objective),
+        value=lambda run: run.value_for(objective),
     )
-    if best is None or best.run.legal is None:
+    if best is None or best.run.schedule is None:
         return None
-    found = best.run.legal
-    steps = found.schedule.steps
+    found, plan = best.run, best.run.residency_plan
+    steps = best.run.schedule.steps
     own = replace(steps, operation=best.order[steps.operation])
-    residency_plan = (
-        None if found.residency_plan is None else replace(found.residency_plan, steps=own)
-    )
-    schedule = replace(found.schedule, steps=own)
-    return best.run, calls.check(
-        f"{RESIDENCY} in another order", residency_plan, schedule, calls.problem
-    )
+    schedule = replace(best.run.schedule, steps=own)
+    origin = f"{RESIDENCY} in another order"
+    checked = calls.check(origin, calls.problem, schedule, plan and replace(plan, steps=own))
+    return replace(found.with_schedule_of(checked), objective=objective)

@@ -86,3 +86,6 @@ class SolveParams:
             return cls(**table)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
+
+
+DEFAULTS = SolveParams()

@@ -1,97 +1,26 @@
-"""What comes of running a scheduler: a verified schedule, proofs, a result."""
+"""Judge results: failures, bounds of classes and of orders, and the status that follows."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from time import monotonic
 
-from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError, ScheduleError, SpmoptError
-from spmopt.core.fusion.tileable_graph import FusionResult
-from spmopt.core.order import other_order
 from spmopt.core.result import (
     EVERY_SCHEDULE,
     Certificate,
     ClassBound,
-    Outcome,
     Result,
     Status,
-    Totals,
     is_optimal,
 )
-from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Request
-from spmopt.core.table import Ints
-from spmopt.schedulers.registry import SchedulerEntry
 
 _SOLVER_ROUNDING = Fraction(1, 10**6)  # relative, in a bound that is not certified
 _FLOAT_ROUNDING = Fraction(1, 10**12)  # the same, of one that was exact before it was a float
-
-
-@dataclass(frozen=True, kw_only=True)
-class VerifiedSchedule:
-    """A verified schedule, and which scheduler it is from."""
-
-    origin: str
-    residency_plan: ResidencyPlan | None
-    schedule: Schedule
-    totals: Totals
-    value: Fraction
-
-    @property
-    def order(self) -> Ints | None:
-        """Of its steps; None for the problem's own."""
-        return other_order(self.schedule.steps.operation)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Run:
-    """What a scheduler did; ``outcome`` is None when it proved that no schedule exists.
-
-    With ``failure`` there is none either: the scheduler is at fault, and ``notes`` say how.
-    """
-
-    entry: SchedulerEntry
-    outcome: Outcome | None
-    legal: VerifiedSchedule | None
-    solve_s: float
-    cpu_s: float
-    notes: tuple[str, ...]
-    failure: ScheduleError | None = None
-
-    @property
-    def order(self) -> Ints | None:
-        """Of the schedule; None for the problem's own."""
-        return None if self.legal is None else self.legal.order
-
-    @property
-    def fusion(self) -> FusionResult | None:
-        """The fusion plan that its schedule is of; None for the problem's own list."""
-        return None if self.outcome is None else self.outcome.fusion
-
-    def plus(self, wall_s: float, cpu_s: float) -> Run:
-        """Return the run with more seconds."""
-        return replace(self, solve_s=self.solve_s + wall_s, cpu_s=self.cpu_s + cpu_s)
-
-
-class Stopwatch:
-    """Wall and CPU seconds from now on, until it is stopped."""
-
-    def __init__(self) -> None:
-        self._wall, self._cpu = monotonic(), cpu_s()
-        self.wall_s = self.cpu_s = 0.0
-
-    def elapsed_s(self) -> float:
-        """Return the wall seconds so far."""
-        return monotonic() - self._wall
-
-    def stop(self) -> None:
-        """Keep the seconds so far."""
-        self.wall_s, self.cpu_s = self.elapsed_s(), cpu_s() - self._cpu
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,12 +30,6 @@ class Bound:
     value: Fraction
     certificate: Certificate
     notes: tuple[str, ...] = ()
-
-
-Proof = tuple[Certificate, bool]
-"""A certificate not yet evaluated, and whether the search for it was cut short."""
-Key = bytes | None
-"""An order; None for the problem's own."""
 
 
 def failure_of(name: str, error: Exception) -> ScheduleError:
@@ -123,21 +46,6 @@ def failure_of(name: str, error: Exception) -> ScheduleError:
     return failure
 
 
-def failed(entry: SchedulerEntry, error: Exception, watch: Stopwatch) -> Run:
-    """Return the run of a scheduler of a package or a user that is at fault."""
-    failure = failure_of(entry.name, error)
-    watch.stop()
-    return Run(
-        entry=entry,
-        outcome=None,
-        legal=None,
-        solve_s=watch.wall_s,
-        cpu_s=watch.cpu_s,
-        notes=(str(failure).removeprefix(f"scheduler {entry.name}: "),),
-        failure=failure,
-    )
-
-
 def all_failed(failures: Sequence[ScheduleError]) -> SpmoptError:
     """Return one error for those of all schedulers of a run; of a single one its own."""
     if len(failures) == 1:
@@ -146,18 +54,18 @@ def all_failed(failures: Sequence[ScheduleError]) -> SpmoptError:
     return ScheduleError("; ".join(map(str, failures)))
 
 
-def within_class(outcome: Outcome, value: Fraction) -> Outcome:
+def within_class(result: Result, value: Fraction) -> Result:
     """Without the bound of a class that a schedule of this value is below, and so not of."""
-    known = outcome.class_bound
+    known = result.class_bound
     if known is None or known.holds_for == EVERY_SCHEDULE:
-        return outcome
+        return result
     slack = 0 if known.certified else _SOLVER_ROUNDING
     if Fraction(known.value) <= value * (1 + slack):
-        return outcome
-    return replace(outcome, class_bound=None)
+        return result
+    return replace(result, class_bound=None)
 
 
-def require_true_bounds(runs: Sequence[Run]) -> None:
+def require_true_bounds(results: Sequence[Result]) -> None:
     """Hold bounds of every schedule that no dual values prove against all schedules of the list.
 
     Raises
@@ -165,17 +73,20 @@ def require_true_bounds(runs: Sequence[Run]) -> None:
     ContradictionError
         One is above a schedule's value.
     """
-    listed = [run for run in runs if run.fusion is None]
-    legal = [run.legal for run in listed if run.legal is not None and run.order is None]
-    best = min(legal, key=lambda each: each.value, default=None)
-    for run in listed:
-        known = None if run.outcome is None else run.outcome.class_bound
+    listed = [each for each in results if each.fusion is None]
+    valued = [
+        (each.value, each.origin)
+        for each in listed
+        if each.value is not None and each.order is None
+    ]
+    best, origin = min(valued, default=(None, ""))
+    for known in (each.class_bound for each in listed):
         if best is None or known is None or known.holds_for != EVERY_SCHEDULE:
             continue
-        if Fraction(known.value) > best.value * (1 + _FLOAT_ROUNDING):
+        if Fraction(known.value) > best * (1 + _FLOAT_ROUNDING):
             raise ContradictionError(
                 f"the bound {known.value:.9g} of {known.proved_by} is above the schedule of "
-                f"{best.origin}, {float(best.value):.9g}: one of them is wrong"
+                f"{origin}, {float(best):.9g}: one of them is wrong"
             )
 
 
@@ -187,65 +98,51 @@ def of_other_class(known: ClassBound, unit: str) -> str:
     return f"{least}; this schedule is not one of these"
 
 
-def order_key(order: Ints | None) -> Key:
-    """Name an order; the problem's own has one name only."""
-    return None if order is None or other_order(order) is None else order.tobytes()
+def certificates(results: Sequence[Result]) -> Iterator[Certificate]:
+    """Yield the certificates of some results for the problem's own list."""
+    for each in results:
+        if each.certificate is not None and each.fusion is None:
+            yield each.certificate
 
 
-def proofs_of(runs: Sequence[Run]) -> list[Proof]:
-    """All certificates of some runs for the problem's own list."""
-    outcomes = [run.outcome for run in runs if run.outcome is not None and run.fusion is None]
-    return [(each.certificate, each.cut_short) for each in outcomes if each.certificate is not None]
-
-
-def result_of(
-    run: Run,
+def judge(
+    result: Result,
     best: Bound | None,
     request: Request,
-    of_fusion_plans: Fraction | None = None,
+    fusion_bound: Fraction | None = None,
     faults: Sequence[str] = (),
 ) -> Result:
-    """What is reported of a run, compared with the best bound of its order.
+    """Return a result with the best bound of its order, and the status that follows.
 
-    ``of_fusion_plans``: the best bound over the fusion space of the tileable graph; ``faults``:
-    notes on certificates that prove nothing.
+    ``fusion_bound``: the best bound over the fusion space of the tileable graph; ``faults``: notes
+    on certificates that prove nothing.
 
     Raises
     ------
     ContradictionError
         A bound is above the schedule's value.
     """
-    if run.failure is not None:
+    if result.status is Status.FAILED:
         best = None
-    result = Result(
-        scheduler=run.entry.name,
+    said = result.notes
+    result = replace(
+        result,
         objective=request.objective,
-        status=Status.UNKNOWN,
-        solve_s=run.solve_s,
-        cpu_s=run.cpu_s,
         bound=None if best is None else best.value,
         certificate=None if best is None else best.certificate,
-        class_bound=None if run.outcome is None else run.outcome.class_bound,
-        notes=(*run.notes, *(() if best is None else best.notes), *faults),
+        notes=(*said, *(() if best is None else best.notes), *faults),
         tolerance=request.tolerance,
-        fusion=run.fusion,
-        fusion_bound=of_fusion_plans if run.order is None else None,
+        fusion_bound=fusion_bound if result.order is None else None,
     )
-    if run.failure is not None:
-        return replace(result, status=Status.FAILED)
-    if run.outcome is None:
-        return replace(result, status=Status.INFEASIBLE)
-    if run.legal is None:
+    if result.value is None:
         return result
-    residency_plan, totals, value = run.legal.schedule, run.legal.totals, run.legal.value
-    result = replace(result, schedule=residency_plan, totals=totals, value=value, verified=True)
     for bound in (result.bound, result.fusion_bound):
-        if bound is not None and bound > value:
+        if bound is not None and bound > result.value:
             raise ContradictionError(
-                f"the bound {float(bound):.9g} is above the schedule of {run.legal.origin}, "
-                f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
+                f"the bound {float(bound):.9g} is above the schedule of {result.origin}, "
+                f"{float(result.value):.9g} {request.objective.unit}: one of them is wrong"
             )
-    gap = result.gap if run.fusion is None else result.fusion_gap
+    gap = result.gap if result.fusion is None else result.fusion_gap
     if is_optimal(gap, request.tolerance) or result.is_enumerated:
-        return replace(result, status=Status.OPTIMAL, notes=(*run.notes, *faults))
+        return replace(result, status=Status.OPTIMAL, notes=(*said, *faults))
     return replace(result, status=Status.FEASIBLE)

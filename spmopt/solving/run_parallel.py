@@ -11,11 +11,11 @@ from time import monotonic
 
 from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.problem import Problem
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request, Work
 from spmopt.schedulers.registry import find
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.params import SolveParams
-from spmopt.solving.records import Run
 
 Case = tuple[Problem, Request]
 AT_ONCE = 4
@@ -27,7 +27,7 @@ _WORTH = 150
 
 def schedule_parallel(
     name: str, problem: Problem, request: Request, limit_s: float | None = None
-) -> Run:
+) -> Result:
     """Run a scheduler by name, from nothing but the dual values of the request.
 
     ``limit_s``: from now on, by counted work, in place of the rest of the request's time.
@@ -41,7 +41,7 @@ def schedule_parallel(
 
 def schedule_all(
     name: str, cases: Sequence[Case], *, threads: int, limit_s: float | None = None
-) -> list[Run | None]:
+) -> list[Result | None]:
     """Run a scheduler on each case, ``threads`` at a time, in processes of their own.
 
     ``limit_s`` is that of each, see :func:`schedule_parallel`. None where it was stopped, where
@@ -65,11 +65,11 @@ def schedule_all(
     apart = import_module("formulations.solver.apart")
     where = f"{schedule_parallel.__module__}:{schedule_parallel.__name__}"
 
-    def run(case: Case) -> Run | None:
+    def run(case: Case) -> Result | None:
         problem, request = case
         notes = list[str]()
         try:
-            found: Run = apart.call(
+            found: Result = apart.call(
                 where,
                 name,
                 problem,

@@ -8,42 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
-from spmopt.core.clock import cpu_s
-from spmopt.core.errors import ContradictionError
-from spmopt.core.moved_whole import move_whole
+from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.problem import Problem
-from spmopt.core.result import Result
-from spmopt.core.scheduler import Incumbent, Policy, Request
-from spmopt.schedulers.registry import Kind, SchedulerEntry, able, find
-from spmopt.solving.barriers import (
-    NOTHING_BETTER,
-    by_steps,
-    no_worse,
-    no_worse_than_list,
-    replay,
-    with_barriers,
-)
+from spmopt.core.result import Result, Status
+from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
+from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving.case import Case
-from spmopt.solving.checked_calls import RESIDENCY
-from spmopt.solving.orders import best_of_other_orders
-from spmopt.solving.params import SolveParams
-from spmopt.solving.records import (
-    Run,
-    Stopwatch,
-    VerifiedSchedule,
-    all_failed,
-    failed,
-    of_other_class,
-    order_key,
-    proofs_of,
-    require_true_bounds,
-    result_of,
-    within_class,
-)
-from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improve_by_windows, with_merged_commands
-
-DEFAULTS = SolveParams()
+from spmopt.solving.params import DEFAULTS, SolveParams
+from spmopt.solving.records import Bound, all_failed, judge, require_true_bounds
+from spmopt.solving.runs import run_each
 
 
 def solve(
@@ -80,227 +55,122 @@ def compare(
     """
     entries, features = [find(each) for each in schedulers], problem.machine.features
     for entry in entries:
-        entry.require(request.objective, able(request.objective, features=features))
+        entry.require(request.objective, features)
         entry.require_features(features)
-    case, runs = Case.of(problem, request, params), list[Run]()
-    for entry in entries:
-        if not runs or not request.stop():
-            runs.append(run_asked(case, entry))
-    if all(run.failure is not None for run in runs):
-        raise all_failed([run.failure for run in runs if run.failure is not None])
+    case = Case(problem, request, params)
+    results = run_each(case, entries)
+    if len(case.failures) == len(results):
+        raise all_failed(case.failures)
 
-    listed = case.listed if any(run.fusion is not None for run in runs) else None
-    every = [*runs, *([] if listed is None else [listed])]
+    listed = case.listed if any(each.fusion is not None for each in results) else None
+    every = [*results, *([] if listed is None else [listed])]
     require_true_bounds(every)
-    of_order, of_fusion_plans = (
-        case.bounds.best_bounds(every),
-        case.bounds.bound_of_fusion_plans(runs),
-    )
+    of_order = case.bounds.best_bounds(every)
+    of_fusion_plans = case.bounds.bound_of_fusion_plans(results)
+
     best = [
-        case.bounds.bound_of_fusion_plan(run) if run.fusion else of_order.get(order_key(run.order))
-        for run in runs
+        case.bounds.bound_of_fusion_plan(each) if each.fusion else of_order.get(each.order_key)
+        for each in results
     ]
     results = [
-        result_of(run, bound, request, of_fusion_plans, case.calls.faults)
-        for run, bound in zip(runs, best, strict=True)
+        judge(each, bound, request, of_fusion_plans, case.faults)
+        for each, bound in zip(results, best, strict=True)
     ]
     if listed is None:
         return results
-    beside = result_of(listed, of_order.get(order_key(listed.order)), request, of_fusion_plans)
-    return [each if each.fusion is None else replace(each, beside=(beside,)) for each in results]
+    beside = (judge(listed, of_order.get(listed.order_key), request, of_fusion_plans),)
+    return [each if each.fusion is None else replace(each, beside=beside) for each in results]
 
 
-def run_asked(case: Case, entry: SchedulerEntry) -> Run:
-    """Run a scheduler that was asked for; the faults of a foreign one do not end the others."""
-    case.calls.asked = entry
-    if not entry.fusion_plans:  # which begins with another
-        case.calls.tell(Incumbent())
-    watch = Stopwatch()
-    try:
-        found = run(case, entry)
-        if not entry.is_own:
-            for certificate, _ in proofs_of([found]):
-                case.calls.require_proof(certificate)
-    except Exception as error:  # whatever a policy does
-        if entry.is_own:
-            raise
-        case.forget(entry)
-        found = failed(entry, error, watch)
-    if found.legal is not None:
-        own_class = found.outcome is not None and found.outcome.class_bound is not None
-        case.calls.tell_legal(found.legal, other_class=entry.replayed and not own_class)
-    return found
+def compare_fused(
+    problem: Problem,
+    entries: Sequence[SchedulerEntry],
+    request: Request,
+    given: FusionResult | None = None,
+    params: SolveParams = DEFAULTS,
+) -> list[Result]:
+    """Run schedulers layer by layer, on a fusion plan, and those that choose one.
 
+    Parameters
+    ----------
+    given
+        A fusion plan for all schedulers; without it policies run on the best one found.
 
-def run_alone(problem: Problem, entry: SchedulerEntry, request: Request) -> Run:
-    """Run one scheduler and verify its schedule; prove no bound."""
-    return run_asked(Case.of(problem, request, DEFAULTS), entry)
-
-
-def run(case: Case, entry: SchedulerEntry) -> Run:
-    """Run one scheduler and verify its schedule."""
-    if by_steps(entry, case.request.objective):
-        case.replayed[entry.name] = found = run_by_steps(case, entry)
-        return found
-    match entry.kind:
-        case Kind.POLICY:
-            return case.policy_run(entry)
-        case Kind.RELAXATION:
-            return case.calls.call(entry)
-    if entry.fusion_plans:
-        return choose_fusion(case, entry)
-    found = optimize(case, entry)
-    if entry.name in (RESIDENCY, "residency:granularity=tensor"):
-        found = with_merged_commands(case.calls, found, found.solve_s)
-    if entry.name == RESIDENCY:
-        case.listed = found
-    return found
-
-
-def optimize(case: Case, entry: SchedulerEntry) -> Run:
-    """Optimize from the best start on, and never return anything worse."""
-    starts = [case.calls.call(replace(entry, target=entry.alone))] if entry.alone else []
-    if starts and starts[0].legal is not None:
-        return starts[0]
-    spent_s = sum(each.solve_s for each in starts) + run_starts(case, entry, starts)
-    watch = Stopwatch()
-    legal = case.schedules_for(entry, starts)
-    if entry.replayed:
-        legal = improve_starts(case, legal, spent_s)
-    watch.stop()
-    no_worse_than_start = bool(legal) and entry.granularity != "contiguous"
-    if no_worse_than_start:  # no policy has the addresses of a contiguous schedule
-        of_class = not entry.replayed or move_whole(case.problem, legal[0].schedule)
-        case.calls.tell_legal(legal[0], other_class=not of_class)
-    residency_plans = legal or (case.attempt(entry) if case.calls.many else [])
-    found = case.calls.call(entry, residency_plans, spent_s + watch.wall_s)
-    found = found.plus(watch.wall_s, watch.cpu_s)
-    for each in starts:
-        found = found.plus(each.solve_s, each.cpu_s)
-    return best_of(case, found, legal[0]) if no_worse_than_start else found
-
-
-def run_starts(case: Case, entry: SchedulerEntry, starts: list[Run]) -> float:
-    """Run the starts of an optimizer, into ``starts``; return the seconds of its limit spent.
-
-    Policies, and optimizers that have run before, take none of them.
+    Returns
+    -------
+    list
+        Results layer by layer, of the fusion plan, and of those that chose one. Of ``entries``
+        some may be missing at the end, where the request was stopped.
     """
-    spent_s, params = 0.0, case.calls.params
-    for start in map(find, case.starts_of(entry)):
-        optimizes = start.kind is not Kind.POLICY
-        if case.calls.many and not optimizes:
-            continue
-        if case.request.stop() and any(each.legal is not None for each in starts):
-            break
-        known = case.replayed.get(start.name)
-        if known is None and optimizes:
-            is_page = start.name == RESIDENCY
-            part = params.replay_page_fraction if is_page else params.replay_start_fraction
-            known = run_by_steps(case, start, part)
-            spent_s += known.solve_s
-        starts.append(known or case.policy_run(start))
-    return spent_s
-
-
-def improve_starts(
-    case: Case, legal: list[VerifiedSchedule], spent_s: float
-) -> list[VerifiedSchedule]:
-    """Search other orders and windows of steps, for a scheduler that decides the order too."""
-    watch = Stopwatch()
-    other = best_of_other_orders(case.calls, spent_s)
-    if other is not None:
-        case.bounds.keep_duals(other[0])
-        legal = sorted([*legal, other[1]], key=lambda each: each.value)
-    if not legal:
-        return legal
-    better = improve_by_windows(case.calls, legal[0], spent_s + watch.elapsed_s())
-    return legal if better is None else [better, *legal]
-
-
-def best_of(case: Case, found: Run, start: VerifiedSchedule) -> Run:
-    """Return the run of an optimizer, with its best start where it has found nothing better."""
-    joint = found.entry.replayed  # searches a class that its starts need not be of
-    is_start = joint and found.legal is start
-    if found.legal is not None and found.legal.value <= start.value and not is_start:
-        return found
-    if found.outcome is None:
-        said = f"scheduler {found.entry.name}: infeasible, but {start.origin} is not"
-        raise ContradictionError(said)
-    outcome, notes = within_class(found.outcome, start.value), list(found.notes)
-    known = found.outcome.class_bound
-    if joint and known is not None and not move_whole(case.problem, start.schedule):
-        outcome = replace(outcome, class_bound=None)
-        notes.append(of_other_class(known, case.request.objective.unit))
-    notes.append(BY_WINDOWS if start.origin == ORIGIN else NOTHING_BETTER.format(start.origin))
-    return replace(found, outcome=outcome, legal=start, notes=tuple(notes))
-
-
-def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Run:
-    """Run an optimizer of steps, in a part of the time, and value its schedule by the replay.
-
-    It is no worse than the policies that it starts from there either.
-    """
-    objective, request = case.request.objective, with_barriers(case.request)
-    steps = case.with_barriers(request if part == 1 else request.anew().share(part))
-    if part == 1:
-        case.steps = steps
-    made = run(steps, entry)
-    case.bounds.keep_duals(made)
-    found = replay(made, objective)
-    if entry.fusion_plans:
-        case.bounds.keep_duals(steps.listed)
-        case.listed = None if steps.listed is None else replay(steps.listed, objective)
-        return no_worse_than_list(found, case.listed)
-    if entry.granularity == "contiguous":  # no policy has its addresses
-        return found
-    return no_worse(found, steps.schedules_for(entry), objective)
-
-
-def choose_fusion(case: Case, entry: SchedulerEntry) -> Run:
-    """Choose a fusion plan, starting layer by layer, and never worse than that."""
-    calls, params = case.calls, case.calls.params
-    page = find(RESIDENCY)
-    request = replace(
-        case.request.anew().share(params.list_fraction),
-        tolerance=max(case.request.tolerance, params.list_gap),
+    results = compare(problem, entries, request, params)
+    pairs = list(zip(results, entries, strict=False))
+    listed = [result for result, entry in pairs if not entry.fusion_plans]
+    chosen = [result for result, entry in pairs if entry.fusion_plans]
+    best = next((each for each in chosen if each.fusion is not None), None)
+    if best is None or best.fusion is None or request.stop():
+        return [*listed, *chosen]
+    of_fusion_plans = best.fusion_bound
+    if given is not None:
+        able = [e for _, e in pairs if not e.fusion_plans and e.kind is not Kind.RELAXATION]
+        fusion = replace(given, certificate=best.fusion.certificate)
+        found = compare_on(fusion, able, request, of_fusion_plans=of_fusion_plans, params=params)
+        beside = (*best.beside, best)
+        return [*listed, *(replace(each, beside=beside) for each in found), *chosen]
+    able = [entry for _, entry in pairs if entry.kind is Kind.POLICY]
+    if not able or all(fused_group.micro_batches == 1 for fused_group in best.fusion.fusion_plan):
+        return [*listed, *chosen]
+    bound = None
+    if best.bound is not None and best.certificate is not None:
+        bound = Bound(value=best.bound, certificate=best.certificate)
+    found = compare_on(
+        best.fusion, able, request, bound=bound, of_fusion_plans=of_fusion_plans, params=params
     )
-    tileable = case.layer_by_layer(request, page)
-    listed = run_asked(tileable, page)
-    for certificate, _ in proofs_of([listed]):
-        tileable.calls.evaluate(certificate)
-    case.policies = tileable.policies | case.policies
-    case.listed = case.listed or listed
-    calls.asked = entry
-    calls.tell(Incumbent())
-    starts = [] if listed.legal is None else [listed.legal]
-    for start in starts:
-        calls.tell_legal(start)
-    kept_s = params.commands_fraction * case.request.time_limit_s if calls.commands_cost else 0
-    duals = None if listed.outcome is None else listed.outcome.certificate
-    found = calls.call(entry, starts, listed.solve_s + kept_s, duals=duals)
-    found = better_of_policies(case, found)
-    spent_s = listed.solve_s + found.solve_s
-    found = found.plus(listed.solve_s, listed.cpu_s)
-    found = with_merged_commands(calls, found, spent_s)
-    if found.legal is not None and starts and found.legal.value > starts[0].value:
-        raise ContradictionError(f"scheduler {entry.name}: worse than {RESIDENCY}, its start")
-    return no_worse_than_list(found, case.listed)
+    return [*listed, *found, *chosen]
 
 
-def better_of_policies(case: Case, found: Run) -> Run:
-    """Take the schedule of a policy on the chosen fusion plan, where it costs less.
+def compare_on(
+    fusion: FusionResult,
+    schedulers: Sequence[str | SchedulerEntry | Policy],
+    request: Request,
+    *,
+    bound: Bound | None = None,
+    of_fusion_plans: Fraction | None = None,
+    params: SolveParams = DEFAULTS,
+) -> list[Result]:
+    """Run schedulers on the problem of a fusion plan; otherwise as :func:`compare`.
 
-    Of a few pages and operations one rounds luckier than the program: 48 cycles, not 50.
+    Parameters
+    ----------
+    fusion
+        The fusion plan; its certificate stands in the results.
+    bound
+        A bound on schedules of the residency plan; without it the schedulers prove one.
+    of_fusion_plans
+        A bound over all fusion plans.
     """
-    if found.fusion is None or found.legal is None or case.request.stop():
-        return found
-    on = Case.of(found.fusion.problem, case.request.part(bounds=False), case.calls.params)
-    if on.calls.many:
-        return found
-    began = cpu_s()
-    for name in find(RESIDENCY).starts:
-        other = on.policy_run(find(name)).legal
-        if other is not None and other.order is None and other.value < found.legal.value:
-            found = replace(found, legal=other)
-            assert found.legal is not None
-    return found.plus(0.0, cpu_s() - began)
+    own = replace(request, on_incumbent=_on_fusion_plan(request))
+    case = Case(fusion.problem, own, params)
+    results = run_each(case, [find(each) for each in schedulers])
+    # Another order is none of a fusion plan.
+    listed = [each for each in results if each.order is None]
+    best = bound or case.bounds.best_bounds(listed).get(None)
+    return [
+        judge(
+            replace(each, fusion=fusion) if each.status is Status.UNKNOWN else each,
+            best if each.order is None else None,
+            request,
+            of_fusion_plans,
+            case.faults,
+        )
+        for each in results
+    ]
+
+
+def _on_fusion_plan(request: Request) -> OnIncumbent:
+    """Tell of schedules of a fusion plan; their bounds hold for no others."""
+
+    def tell(news: Incumbent) -> None:
+        name = f"{news.scheduler} on the fusion plan"
+        request.on_incumbent(replace(news, scheduler=name, bound=None, of_fusion_plans=True))
+
+    return tell

@@ -30,13 +30,12 @@ from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.order import dependences
 from spmopt.core.problem import Problem
-from spmopt.core.result import EVERY_SCHEDULE, LEFT_OUT
-from spmopt.core.schedule import ResidencyPlan
+from spmopt.core.result import EVERY_SCHEDULE, LEFT_OUT, Result
 from spmopt.core.scheduler import Request
 from spmopt.core.window import StepWindow, WindowDecision, decide_together
-from spmopt.solving.barriers import NOTHING_BETTER
-from spmopt.solving.checked_calls import CheckedCalls
-from spmopt.solving.records import Run, VerifiedSchedule, within_class
+from spmopt.solving.barriers import BY_WINDOWS, NOTHING_BETTER, WINDOWS
+from spmopt.solving.checked_calls import TENSORS, CheckedCalls
+from spmopt.solving.records import within_class
 from spmopt.solving.run_parallel import AT_ONCE
 from spmopt.solving.window_cut import Cut, WindowCutter, schedule_all
 from spmopt.verifier import require_legal
@@ -46,14 +45,9 @@ _SIZES = ((6, 4, 3.0), (10, 6, 8.0))
 _KEPT_ORDER_SIZES = ((8, 2, 3.0), (16, 2, 8.0))
 """The same where steps keep their order, with barriers: windows of 28 steps gain nothing more."""
 _WORKER = "formulations.step_windows.cpsat_worker:decide"
-ORIGIN = "CP-SAT in windows of steps"
-BY_WINDOWS = "found by CP-SAT in windows of steps, all else of the best start fixed"
-"""Note on a schedule of that origin."""
 
 
-def improve_by_windows(
-    calls: CheckedCalls, start: VerifiedSchedule, spent_s: float
-) -> VerifiedSchedule | None:
+def improve_by_windows(calls: CheckedCalls, start: Result, spent_s: float) -> Result | None:
     """Search from a schedule, for who decides the order too; None where nothing is better.
 
     ``spent_s`` of the time limit are over.
@@ -69,66 +63,68 @@ def improve_by_windows(
     return None if found is start else found
 
 
-def with_merged_commands(calls: CheckedCalls, run: Run, spent_s: float) -> Run:
-    """Search from the schedule of ``page``, ``whole`` or a fusion plan.
+def with_merged_commands(calls: CheckedCalls, result: Result, spent_s: float) -> Result:
+    """Search from the schedule of ``residency``, ``whole`` or a fusion plan.
 
     Where commands have a set-up. Programs count bytes, and know nothing of the commands that these
     take. ``spent_s`` of the time limit are over: the clock ends the search within the rest. What is
     counted is a time limit whatever is left, so that no result depends on how long all before took.
     """
-    legal, request = run.legal, calls.request
-    if legal is None or not calls.commands_cost or _is_best(calls, run):
-        return run
+    request = calls.request
+    if result.value is None or not calls.commands_cost or _is_best(calls, result):
+        return result
     wall, cpu = monotonic(), cpu_s()
     left_s = max(0.0, request.time_limit_s - spent_s)
     own = replace(request, time_limit_s=left_s, started=wall, on_incumbent=calls.tell)
-    problem = calls.problem if run.fusion is None else run.fusion.problem
-    whole = run.entry.granularity == "tensor" and run.fusion is None
-    better = improve_in_windows(problem, legal, own.phase(request.time_limit_s), whole=whole)
-    wall, cpu = monotonic() - wall, cpu_s() - cpu
-    run = replace(run, solve_s=run.solve_s + wall, cpu_s=run.cpu_s + cpu)
-    if better is legal or run.outcome is None:
-        return run
-    calls.tell_legal(better)
-    notes = (*_still_true(run.notes, legal, better), BY_WINDOWS)
-    return replace(run, outcome=within_class(run.outcome, better.value), legal=better, notes=notes)
+    problem = calls.problem if result.fusion is None else result.fusion.problem
+    phase, whole = own.phase(request.time_limit_s), _keeps_whole(result)
+    better = improve_in_windows(problem, result, phase, whole=whole)
+    kept = result.plus(monotonic() - wall, cpu_s() - cpu)
+    if better is result or better.value is None:
+        return kept
+    calls.tell_schedule(better)
+    notes = (*_still_true(result, better), BY_WINDOWS)
+    return replace(within_class(kept, better.value).with_schedule_of(better), notes=notes)
 
 
-def _still_true(
-    notes: Sequence[str], old: VerifiedSchedule, new: VerifiedSchedule
-) -> Iterator[str]:
+def _keeps_whole(result: Result) -> bool:
+    return result.scheduler == TENSORS and result.fusion is None
+
+
+def _still_true(old: Result, new: Result) -> Iterator[str]:
     """Yield the notes on a schedule that hold for the one in its place as well."""
+    assert old.schedule is not None
+    assert new.schedule is not None
     same_mappings = np.array_equal(old.schedule.steps.mapping, new.schedule.steps.mapping)
     of_start, of_program = (
         NOTHING_BETTER.partition("{")[0],
         LEFT_OUT.split("{")[1].partition("}")[2],
     )
-    for note in notes:
+    for note in old.notes:
         of_old = note.startswith(of_start) or of_program in note
         if not of_old and (same_mappings or note != SEVERAL_MAPPINGS):
             yield note
 
 
-def _is_best(calls: CheckedCalls, run: Run) -> bool:
-    """Whether a run's own dual values prove its schedule to be as good as was asked for.
+def _is_best(calls: CheckedCalls, result: Result) -> bool:
+    """Whether a result's own dual values prove its schedule to be as good as was asked for.
 
     Those of a fusion plan prove nothing about all of them.
     """
-    if run.outcome is None or run.legal is None or run.fusion is not None:
+    if result.value is None or result.fusion is not None:
         return False
-    duals, known = run.outcome.certificate, run.outcome.class_bound
+    duals, known = result.certificate, result.class_bound
     proved = None if duals is None else calls.evaluate(duals)
     least = Fraction(0) if proved is None else proved.value
     # Windows of whole tensors find nothing that a bound for these does not hold for.
-    own = run.entry.granularity == "tensor"
-    if known is not None and (own or known.holds_for == EVERY_SCHEDULE):
+    if known is not None and (_keeps_whole(result) or known.holds_for == EVERY_SCHEDULE):
         least = max(least, Fraction(known.value))
-    return run.legal.value <= least * (1 + Fraction(calls.request.tolerance))
+    return result.value <= least * (1 + Fraction(calls.request.tolerance))
 
 
 def improve_in_windows(
-    problem: Problem, start: VerifiedSchedule, request: Request, *, whole: bool = False
-) -> VerifiedSchedule:
+    problem: Problem, start: Result, request: Request, *, whole: bool = False
+) -> Result:
     """Return the best schedule found from ``start`` on, within a request's time; or ``start``.
 
     What it keeps more of than ``start`` are ``whole`` tensors, or any pages.
@@ -146,9 +142,7 @@ def improve_in_windows(
 class _Search:
     """The best schedule so far, and which windows of it gain nothing."""
 
-    def __init__(
-        self, problem: Problem, start: VerifiedSchedule, request: Request, *, whole: bool
-    ) -> None:
+    def __init__(self, problem: Problem, start: Result, request: Request, *, whole: bool) -> None:
         self._problem, self._request, self.best = problem, request, start
         self._whole = whole
         self._barriers = not request.objective.replayed
@@ -157,7 +151,7 @@ class _Search:
 
     def _laid_out(self) -> WindowCutter:
         best = self.best
-        if best.residency_plan is None:
+        if best.residency_plan is None or best.schedule is None:
             raise ScheduleError("a schedule without a residency plan has no windows")
         return WindowCutter(
             self._problem, best.residency_plan, best.schedule, self._needed, whole=self._whole
@@ -210,29 +204,25 @@ class _Search:
     def _taken(self, cut: Cut, decision: WindowDecision) -> bool:
         """Take a decision if the schedule is legal and better."""
         residency_plan = self._cutter.apply(cut, decision)
-        found = self._evaluate(residency_plan)
-        if found is None or found.value >= self.best.value:
-            return False
-        self.best = found
-        self._request.report_incumbent(value=found.value)
-        self._cutter = self._laid_out()
-        return True
-
-    def _evaluate(self, residency_plan: ResidencyPlan) -> VerifiedSchedule | None:
         try:
             schedule = schedule_all(self._problem, residency_plan, barriers=self._barriers)
             totals = require_legal(self._problem, schedule).totals
         except ScheduleError:
-            return None
-        if totals is None:
-            return None
-        return VerifiedSchedule(
-            origin=ORIGIN,
+            return False
+        value = None if totals is None else totals.value(self._request.objective)
+        if value is None or (self.best.value is not None and value >= self.best.value):
+            return False
+        self.best = replace(
+            self.best,
+            origin=WINDOWS,
             residency_plan=residency_plan,
             schedule=schedule,
             totals=totals,
-            value=totals.value(self._request.objective),
+            value=value,
         )
+        self._request.report_incumbent(value=value)
+        self._cutter = self._laid_out()
+        return True
 
 
 def decide_residency(

@@ -7,14 +7,12 @@ take; for each order a curve of the relaxation, solve by solve; then every point
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Any
 
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Texts
-from spmopt.experiments.run import shard
 from spmopt.experiments.store import Report, RowTable
 from spmopt.schedulers.registry import Kind
 from spmopt.sweeps.cases import Order, Section, SweepCase
@@ -34,20 +32,16 @@ class Sweep:
     ----------
     search
         What is minimized, and how far.
-    only
-        Cases and capacities (bytes) that rows are made of; None: all.
     """
 
     cases: tuple[SweepCase, ...]
     schedulers: tuple[str, ...]
     search: SolveOptions = field(default_factory=SolveOptions)
-    only: frozenset[tuple[SweepCase, int]] | None = None
 
     @property
     def points(self) -> list[tuple[SweepCase, int]]:
         """Cases and capacities, in the order of their rows."""
-        every = [(case, size) for case in self.cases for size in case.capacities]
-        return [each for each in every if self.only is None or each in self.only]
+        return [(case, size) for case in self.cases for size in case.capacities]
 
     def keys(self, table: RowTable) -> list[Texts]:
         """Keys of all rows, in their order."""
@@ -55,14 +49,6 @@ class Sweep:
         return [
             key(about(case, size, name)) for case, size in self.points for name in self.schedulers
         ]
-
-    def shard(self, text: str | None) -> tuple[Sweep, dict[str, Any]]:
-        """Cut out the points of a shard; arguments, answer and errors of :func:`shard`.
-
-        Bounds are found as for the whole sweep, so that rows are the same.
-        """
-        points, cut = shard(self.points, text)
-        return (replace(self, only=frozenset(points)) if cut else self), cut
 
 
 def run_sweeps(
@@ -177,8 +163,6 @@ class _SweepRun:
 
     def _missing(self, case: SweepCase, spm_bytes: int) -> tuple[str, ...]:
         """Schedulers whose rows of a point are wanted and not there."""
-        if self.sweep.only is not None and (case, spm_bytes) not in self.sweep.only:
-            return ()
         names = self.sweep.schedulers
         return tuple(name for name in names if self._key(case, spm_bytes, name) not in self.table)
 

@@ -15,7 +15,7 @@ from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving import solve
-from spmopt.solving.solver import run_alone
+from spmopt.solving.runs import run_alone
 from spmopt.sweeps.cases import Order, Section, SweepCase, order_of, sections
 from spmopt.sweeps.curve import Between, EnclosedOptimum
 from spmopt.verifier import bound
@@ -283,18 +283,16 @@ class _Point:
         except ScheduleError as error:
             raise ScheduleError(f"at {self._spm_bytes} bytes: {error}") from None
         note = "; ".join(found.notes)
-        if found.failure is not None:
-            return Finding(scheduler=name, status=Status.FAILED, note=note)
-        if found.outcome is None:
-            return Finding(scheduler=name, status=Status.INFEASIBLE, note=note)
-        if found.legal is None:
+        if found.status is not Status.UNKNOWN:
+            return Finding(scheduler=name, status=found.status, note=note)
+        if found.schedule is None:
             return Finding(scheduler=name, status=Status.UNKNOWN, solve_s=found.solve_s)
         return Finding(
             scheduler=name,
             status=Status.FEASIBLE,
-            totals=found.legal.totals,
-            value=found.legal.value,
-            order=order_of(found.legal.schedule.steps.operation),
+            totals=found.totals,
+            value=found.value,
+            order=order_of(found.schedule.steps.operation),
             verified=True,
             solve_s=found.solve_s,
             note=note,

@@ -15,7 +15,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 from spmopt.policies.double_buffer.figures import Figures
-from spmopt.schedulers.registry import Kind, SchedulerEntry, able, find
+from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ALGORITHM_1, ORDERS, Order, format_order, parse_order
@@ -103,7 +103,7 @@ class LayerCase:
             raise InputError(
                 f"replacement {self.replacement}: gives a bound, no schedule; name another"
             )
-        self.entry.require(self.goal, able(self.goal, bounders=False))
+        self.entry.require(self.goal, bounders=False)
         self._require_order()
         if self.tile is not None:
             require_few(self.grid)

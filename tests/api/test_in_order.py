@@ -92,7 +92,7 @@ def test_the_least_found_is_that_of_all_schedules() -> None:
             solved.result.totals, makespan_cycles=cycles, dram_in_bytes=moved, dram_out_bytes=0
         )
         result = replace(solved.result, totals=totals, bound=Fraction(90))
-        return replace(solved, stored=replace(solved.stored, result=result))
+        return replace(solved, result=result)
 
     asked = InOrder(first=MAKESPAN, second=TRAFFIC, slack=Fraction(0))
     search = WeightSearch(asked, lambda objective, limit_s: of(95, 50), of(100, 40))

@@ -105,7 +105,7 @@ def test_files(compared: spmopt.ComparisonTable, tmp_path: Path) -> None:
     solved.save(path)
     again = spmopt.read(path)
     assert again.result.value == solved.result.value
-    assert again.stored.versions.keys() == {"spmopt", "python"}
+    assert again.versions.keys() == {"spmopt", "python"}
     page = spmopt.report([solved, compared["lru"]])
     with pytest.raises(InputError, match=r"a page is HTML; let the name end in \.html"):
         page.save(tmp_path / "p.pdf")

@@ -140,15 +140,6 @@ def test_what_is_refused(run: Run, tmp_path: Path, arguments: str, message: str)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_odd_buffer(run: Run, tmp_path: Path) -> None:
-    source, output = tmp_path / "i.csv", tmp_path / "o.csv"
-    source.write_text("id,lower,upper,size,color\na,0,5,3,red\n")
-    ran = run(f"allocate {source} --minimize -o {output}")
-    assert ran.code == 0
-    assert ran.out.startswith("1 buffer in 3 bytes")
-    assert "column 'color' not known, passed over and not written" in ran.err
-
-
 def test_without_a_result_it_is_said_why() -> None:
     none = Placed(status=Status.UNKNOWN, placement=None, bound_bytes=7)
     for interrupted, why in ((False, "within the limits"), (True, "until the interruption")):

@@ -41,19 +41,6 @@ def test_a_comparison_is_of_those_who_know_banks(run: Run) -> None:
     assert results["lp-bound"]["bound"] is not None
 
 
-def test_a_machine_file_may_name_them(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "m.toml"
-    file.write_text(
-        'bank = ["256kB:nvsim-sram", "1MB:nvsim-stt"]\n'
-        'bandwidth = "616GB/s"\nthroughput = "13TFLOP/s"\nclock = "1GHz"\n'
-    )
-    line = f"compare bert-tiny --batch 1 --machine {file} --json"
-    results = run(line).record["results"]
-    assert [each["scheduler"] for each in results][-2:] == ["banks", "lp-bound"]
-    refused = run(f"{line} --spm 2MB")
-    assert (refused.code, "give --bank instead" in refused.err) == (2, True)
-
-
 def test_sweeps_of_banks(run: Run) -> None:
     ran = run(
         "sweep bert-tiny --batch 1 -s belady --jobs 1 --tolerance 0.1 --json "
@@ -111,9 +98,6 @@ def test_ports_are_a_cause_of_stalls(run: Run) -> None:
 def test_what_banks_rest_on_is_said(run: Run) -> None:
     said = run(f"solve bert-tiny --batch 1 {TWO} --scheduler stream").out.splitlines()[0]
     assert "1 MB nvsim-stt; fit, beyond its points)" in said
-    one = "--bank 2MB:nvsim-sram --bank 256kB:nvsim-stt"
-    said = run(f"solve bert-tiny --batch 1 {one} --scheduler stream").out.splitlines()[0]
-    assert "; nvsim-sram: fit; nvsim-stt: fit, beyond its points)" in said
     known = "--bank 3MB:deepnvm-sram --bank 3MB:deepnvm-stt"
     said = run(f"solve bert-tiny --batch 1 {known} --scheduler stream").out.splitlines()[0]
     assert "3 MB deepnvm-stt; published)" in said

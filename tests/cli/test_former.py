@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.cli.former import replace_former, replace_former_settings
+from spmopt.cli.former import replace_former
 from spmopt.schedulers.registry import find
 from tests.cli.run import Run
 
@@ -34,16 +34,6 @@ from tests.cli.run import Run
 )
 def test_a_former_name_is_replaced_with_a_note(old: str, new: str, notes: list[str]) -> None:
     assert replace_former(old.split()) == (new.split(), [f"note: {note}" for note in notes])
-
-
-def test_settings_of_a_project_file_are_replaced() -> None:
-    settings, notes = replace_former_settings({"pieces": "fuse", "story": {"lowering": "panel"}})
-    assert settings == {"fusion": "single-product", "ablate": {"mapper": "panel"}}
-    assert notes == [
-        "note: pieces is now fusion",
-        "note: story is now ablate",
-        "note: lowering is now mapper",
-    ]
 
 
 def test_a_command_with_former_names_runs(run: Run) -> None:

@@ -119,7 +119,10 @@ def test_what_does_not_go_together_is_refused(run: Run, swept: Path) -> None:
         ("report --storage tune.db --top 0 -o r.html", "--top 0: must be at least 1"),
         (f"report {swept} {swept} -o r.html", "rows.csv: holds the rows of a sweep, which is"),
         (f"report {swept} --timing async -o r.html", "--timing: is for schedules"),
-        (f"merge {swept} -o r.json", "r.json: rows are written as CSV; let the name end in .csv"),
+        (
+            f"sweep {MLP} -s lru -o r.json",
+            "r.json: rows are written as CSV; let the name end in .csv",
+        ),
         (f"report {swept} -o {swept}", "would replace"),
         (f"report r.json {swept} -o r.html", "rows.csv: holds rows of a sweep, no schedule"),
         (f"trace {swept} -o r.json", "rows.csv: holds rows of a sweep, no schedule"),

@@ -43,14 +43,6 @@ def test_json_has_the_parts(run: Run) -> None:
         assert result["edap_js_mm2"] == pytest.approx(result["edp_js"] * area["total_mm2"])
 
 
-def test_without_a_technology_the_area_is_not_known(run: Run) -> None:
-    ran = run(f"solve {NETWORK} -s belady")
-    assert "area " not in ran.out
-    (result,) = run(f"solve {NETWORK} -s belady --json").record["results"]
-    assert result["edap_js_mm2"] is None
-    assert result["edp_js"] > 0
-
-
 def test_a_stored_problem_takes_another_technology_but_no_banks(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     assert run(f"problem {NETWORK} -o {path}").code == 0
@@ -75,16 +67,6 @@ def test_cycles_of_banks_are_not_taken_for_those_of_others(
     assert refused.code == Code.BAD_INPUT
     assert "its cycles are those of 10 banks of deepnvm-stt" in refused.err
     assert run(f"solve {path} --bandwidth 100GB/s -s belady").code == 0
-
-
-def test_tiles_take_a_technology(run: Run) -> None:
-    tiles = (
-        "tiles --gemm 64x64x64 --order interleaved --tile 32x32x32 --technology nvsim-stt --json"
-    )
-    records = [run(f"{tiles} {banks}").record for banks in ("", "--banks 1000", "--banks 1")]
-    assert [record["machine"]["memory"]["banks"] for record in records] == [None, 1000, 1]
-    free, many, one = (record["rows"][0]["makespan_cycles"] for record in records)
-    assert free == many < one
 
 
 def test_a_sweep_takes_figures_of_each_capacity(run: Run) -> None:

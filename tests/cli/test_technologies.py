@@ -47,40 +47,9 @@ def test_what_is_not_known_is_left_empty_or_refused(run: Run) -> None:
     assert "no figures for 8 MB, only for 3 MB, 10 MB" in refused.err
 
 
-def test_fits_are_shown_with_their_residuals(run: Run) -> None:
-    lines = run("technologies --fit").out.splitlines()
-    row = next(line for line in lines if line.startswith("nvsim-stt") and "leakage" in line)
-    assert row.split()[2:7] == ["1.20747", "2.12613", "0.72", "27.6", "%"]
-    assert row.endswith("-7.9 +15.7 -5.9 -27.6 +17.3 -6.0 %")
-    found = run("technologies --fit --json").record["technologies"]
-    assert [each["name"] for each in found] == [
-        name for name in names() if name.startswith(("nvsim", "scaled"))
-    ]
-    fits = load_technology("nvsim-stt").fits
-    assert list(found[2]["fits"]) == list(fits)
-    assert found[2]["fits"]["area_mm2"]["residuals"] == list(fits["area_mm2"].residuals)
-    assert found[2]["fits"]["area_mm2"]["worst"] == fits["area_mm2"].worst
-
-
-def test_configurations_are_shown_with_their_products(run: Run) -> None:
-    lines = run("technologies deepnvm-sram nvsim-sram --configurations").out.splitlines()
-    # (350 + 320) pJ x (2.91 + 1.53) ns x 5.53 mm2
-    assert lines[1].split() == ["deepnvm-sram", "3", "MB", "-", "1.645e+04", "yes"]
-    assert lines[2].split()[3:] == ["ReadEDP", "86.03", "yes"]
-    found = run("technologies nvsim-stt --configurations --json").record["technologies"]
-    points = found[0]["points"]
-    assert [point["edap"] for point in points] == [
-        point.edap for point in load_technology("nvsim-stt").points
-    ]
-    assert all(point["taken"] for point in points)
-
-
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("--fit --capacity 3MB", "--fit and --capacity: give one of them"),
-        ("--fit --configurations", "--fit and --configurations: give one of them"),
-        ("deepnvm-stt --fit", "deepnvm-stt: has no fit, only its points"),
         ("deepnvm-stt --capacity 3B", "no figures for 3e-06 MB"),
         ("--capacity -3MB", "--capacity: needs a value"),
         ("--capacity 3W", "'W' is not a unit of this quantity; write for example 3MB or 3MiB"),

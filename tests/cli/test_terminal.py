@@ -49,7 +49,6 @@ def test_placing_shows_the_height(tmp_path: Path) -> None:
     ("environ", "colored", "bold"),
     [
         ({}, True, True),
-        ({"NO_COLOR": "1"}, False, True),
         ({"TERM": "dumb"}, False, False),
     ],
     ids=str,
@@ -63,7 +62,7 @@ def test_colors_on_a_terminal(environ: dict[str, str], colored: bool, bold: bool
 
 @pytest.mark.parametrize(
     ("environ", "colored"),
-    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+    [({}, False), ({"FORCE_COLOR": "1"}, True)],
     ids=str,
 )
 def test_colors_in_a_pipe(environ: dict[str, str], colored: bool) -> None:

@@ -39,12 +39,12 @@ def test_orders_of_the_paper_are_compared(run: Run) -> None:
     assert {row["order_run"] for row in record["rows"]} <= set(ORDERS)
 
 
-@pytest.mark.parametrize("figure", ["traffic_bytes", "makespan_cycles", "dY_read_bytes"])
-def test_totals_are_sums(run: Run, figure: str) -> None:
+def test_totals_are_sums(run: Run) -> None:
     record = run(f"tiles {ENCODER} {SMALL} --order sequential,best --json").record
     for each in record["totals"]:
         rows = [row for row in record["rows"] if row["order"] == each["order"]]
-        assert each[figure] == sum(row["count"] * row[figure] for row in rows)
+        for figure in ("traffic_bytes", "makespan_cycles", "dY_read_bytes"):
+            assert each[figure] == sum(row["count"] * row[figure] for row in rows)
 
 
 def test_convolutions_and_batch(run: Run) -> None:
@@ -94,14 +94,6 @@ def test_rows_in_a_file(run: Run, tmp_path: Path) -> None:
         assert float(text["gap"]) == row["gap"]
 
 
-def test_networks_and_only_some_layers(run: Run) -> None:
-    line = "tiles bert-tiny --batch 1 --order best --jobs 1 --json"
-    record = run(f"{line} --only layer1").record
-    assert record["title"] == "bert-tiny, batch 1"
-    assert record["rows"]
-    assert all("layer1" in row["layer"] for row in record["rows"])
-
-
 def test_what_is_not_counted_as_it_seems_is_said(run: Run) -> None:
     line = "tiles bert-tiny --batch 1 --order sequential --jobs 1"
     out = run(line).out
@@ -124,20 +116,6 @@ def test_what_is_not_counted_as_it_seems_is_said(run: Run) -> None:
     assert note.endswith("C1, C3")
 
 
-def test_feature_maps_move_less_than_their_im2col_matrices(run: Run) -> None:
-    line = (
-        f"tiles {LENET} --spm 2MiB --jobs 1 --order sequential --tile 100x150x16 --only C3 --json"
-    )
-    (map_row,), (row,) = (run(f"{line}{more}").record["rows"] for more in ("", " --im2col"))
-    assert (map_row["X_read_bytes"], row["X_read_bytes"]) == (4 * 6 * 14 * 14, 4 * 100 * 150)
-    assert (map_row["dX_written_bytes"], row["dX_written_bytes"]) == (4 * 6 * 196, 4 * 100 * 150)
-    assert map_row["dY_read_bytes"] == row["dY_read_bytes"]
-    assert map_row["compulsory_bytes"] == 4 * (2 * 6 * 196 + 100 * 16 + 2 * 150 * 16)
-    refused = run(f"tiles {ENCODER} {SMALL} --im2col").err
-    assert "im2col: no layer is a convolution" in refused
-    assert run(f"tiles {ENCODER} {SMALL} --order sequential --json").record["notes"] == []
-
-
 def test_page_gives_a_gap_of_the_order(run: Run) -> None:
     record = run(f"tiles {GEMM} --order dw-major --replacement residency,belady --json").record
     page, belady = record["rows"]
@@ -157,19 +135,6 @@ def test_cores_cut_the_batch_unless_told(run: Run) -> None:
     ]
     assert re.fullmatch("[mkn]/2", row["partition_run"])
     assert "2 cores in lock-step" in run(f"tiles {GEMM} --cores 2 --order sequential").out
-
-
-def test_what_all_rows_of_a_layer_share_is_said_once(run: Run) -> None:
-    out = run(f"tiles {LENET} --machine large-npu --cores 2 --jobs 1").out
-    assert "\nC3, C5, F6, output: cut into m/1, 1 of 2 cores stay idle.\n" in out
-    one = run(f"tiles {LENET} --machine large-npu --cores 2 --only C5 --order sequential --jobs 1")
-    assert "\nC5 (sequential, double-buffer): cut into m/1" in one.out
-
-
-def test_a_given_tile(run: Run) -> None:
-    (row,) = run(f"tiles {GEMM} --tile 45x60x50 --order sequential --json").record["rows"]
-    assert (row["tile_m"], row["tile_k"], row["tile_n"], row["tile_given"]) == (45, 60, 50, True)
-    assert (row["grid_i"], row["grid_k"], row["grid_j"], row["products"]) == (2, 2, 2, 16)
 
 
 def test_layers_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from spmopt.core.problem import Problem
 from spmopt.execution.memory import Bytes
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators import SPECS
-from spmopt.io.files import StoredResult, read_problem
+from spmopt.io.files import read_problem
 from tests.cli.run import Run, runner
 from tests.graph.networks import convolution, residual
 from tests.solving.fakes import bounds_only, install
@@ -90,7 +90,7 @@ def test_an_illegal_schedule_is_refused(run: Run, small: Problem, tmp_path: Path
     broken = replace(solution.schedule, commands=commands.take(slice(1, None)))
     result = replace(solution.result, schedule=broken)
     file = tmp_path / "broken.json"
-    spmopt.Solution(StoredResult(problem=small, result=result)).save(file)
+    spmopt.Solution(small, result).save(file)
     ran = run(f"run {file}")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("error: schedule of ")

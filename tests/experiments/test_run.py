@@ -1,6 +1,5 @@
 """Cases, their rows, and what another run makes of them."""
 
-import json
 import os
 import subprocess
 import sys
@@ -14,8 +13,8 @@ from spmopt.core.errors import InputError
 from spmopt.experiments import claims
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Row, Texts
-from spmopt.experiments.run import run, shard
-from spmopt.experiments.store import Journal, RowTable, merge
+from spmopt.experiments.run import run
+from spmopt.experiments.store import Journal, RowTable
 from tests.experiments.work import CASES, COLUMNS, dies, interrupted_at_3, square
 
 ROWS = [{"x": x, "square": x * x} for x in range(6)]
@@ -198,46 +197,6 @@ def test_a_case_that_kills_every_worker_is_an_error() -> None:
         TaskQueue(2) as queue,
     ):
         run(cases, dies, store(None), queue)
-
-
-def sharded(path: Path, text: str) -> Sequence[Row]:
-    keys, cut = shard(list(CASES), text)
-    table = store(path, a=1, **cut)
-    run({key: CASES[key] for key in keys}, square, table)
-    return table.rows
-
-
-def test_shards_join_to_the_whole(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{k}.csv" for k in range(4)]
-    parts = [sharded(path, f"{k}/4") for k, path in enumerate(paths, start=1)]
-    assert [row for part in parts for row in part] == ROWS
-    whole, some = tmp_path / "whole.csv", tmp_path / "some.csv"
-    assert merge(paths[::-1], whole) == (6, ())
-    run(CASES, square, store(tmp_path / "once.csv", a=1))
-    assert whole.read_text() == (tmp_path / "once.csv").read_text()
-    assert merge(paths[1:3], some) == (3, ("1/4", "4/4"))
-    assert computed(store(some, a=1)) == ROWS
-
-
-@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/2/3", "1/7", ""])
-def test_no_shard(text: str) -> None:
-    with pytest.raises(InputError, match="--shard"):
-        shard(list(CASES), text)
-
-
-def test_what_cannot_be_joined(tmp_path: Path) -> None:
-    one, other, again = (tmp_path / name for name in ("1.csv", "2.csv", "3.csv"))
-    sharded(one, "1/2")
-    sharded(again, "1/2")
-    with pytest.raises(InputError, match="shard 1/2 is given twice"):
-        merge([one, again], tmp_path / "out.csv")
-    store(other, a=2, shard=[2, 2]).add(ROWS[:1])
-    with pytest.raises(InputError, match=r"another sweep \(a differs\), unlike"):
-        merge([one, other], tmp_path / "out.csv")
-    store(tmp_path / "whole.csv")
-    with pytest.raises(InputError, match="is no shard"):
-        merge([one, tmp_path / "whole.csv"], tmp_path / "out.csv")
-    assert json.loads(one.read_text().splitlines()[0][2:])["shard"] == [1, 2]
 
 
 def test_a_journal_keeps_values(tmp_path: Path) -> None:

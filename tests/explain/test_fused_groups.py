@@ -94,7 +94,7 @@ def test_pieces_of_an_operation_count_as_one(explained: Explanation) -> None:
 
 def test_the_table_says_why() -> None:
     stored = perceptron()
-    found = explain(Solution(stored), top=2)
+    found = explain(Solution(**vars(stored)), top=2)
     text = str(found)
     assert "Fused groups: " in text
     assert "why it ends there" in text

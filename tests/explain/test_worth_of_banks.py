@@ -17,7 +17,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult
+from spmopt.core.solution import Solution
 from spmopt.reporting.explanation import duals_parts, duals_record
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from spmopt.reporting.tables import plain_text
@@ -115,10 +115,10 @@ def test_stalls_by_cause_are_all_stalls_and_ports_those_that_they_make() -> None
     assert bound_by_port >= 4
 
 
-def solved() -> StoredResult:
+def solved() -> Solution:
     problem = banked(5, ports=True, max_operations=8)
     request = Request(objective=objective_named("time", problem.machine), threads=1)
-    return StoredResult(problem=problem, result=solve(problem, "banks", request))
+    return Solution(problem=problem, result=solve(problem, "banks", request))
 
 
 def test_text_and_record_tell_banks_apart() -> None:

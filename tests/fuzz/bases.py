@@ -47,7 +47,6 @@ OPERATORS: dict[str, Any] = {
     "com.acme.Swirl": {"class": "pointwise", "operations": 4},
     "com.acme.Dense": {"class": "product", "equation": "...mk,nk->...mn", "operands": [0, 2]},
 }
-PROJECT: dict[str, Any] = {"machine": "small-npu", "time-limit": 10, "sweep": {"jobs": 1}}
 
 
 @cache

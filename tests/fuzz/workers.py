@@ -34,7 +34,7 @@ from tests.fuzz.judge import ERR, OUT, SLOW, judged, of_files
 Maker = Callable[[Path], Case]
 BATCH = 200
 """Cases of a worker."""
-PIPE_S, STORAGE_S = 0.1, 0.01
+STORAGE_S = 0.01
 """For which a pipe that nobody writes to is waited for here, and until a storage that cannot be
 opened is tried again; else it is seconds."""
 _KILL_S, _STOP_CPU_S, _STOP_BYTES, _FILE_BYTES = 120.0, 30, 4 << 30, 1 << 28
@@ -144,11 +144,8 @@ def _work(cases: list[tuple[int, Maker]], top: Path, now: mmap.mmap) -> None:
 
 def _limit() -> None:
     with suppress(ImportError):  # older sources have none
-        from spmopt.core import validation
-        from spmopt.io import document
         from spmopt.search import storage
 
-        validation._PIPE_S = document.PIPE_S = PIPE_S
         storage._WAIT_S = STORAGE_S
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _STOP_BYTES, resource.RLIM_INFINITY))

@@ -12,8 +12,8 @@ from spmopt.core.objective import energy_objective
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
 from spmopt.core.schedule import Commands, Placements, Residency, Schedule, Steps
+from spmopt.core.solution import Solution
 from spmopt.core.table import Ints
-from spmopt.io.files import StoredResult
 
 
 def schedule(rows: int) -> Schedule:
@@ -54,12 +54,12 @@ def with_memory(problem: Problem) -> Problem:
     return replace(problem, machine=replace(machine, memory=memory, area=area))
 
 
-def stored(problem: Problem, rows: int = 3) -> StoredResult:
+def stored(problem: Problem, rows: int = 3) -> Solution:
     """A result of ``problem`` with every field set."""
     problem = with_memory(problem)
     objective = energy_objective(problem.machine)
     duals = np.arange(len(problem.operations), dtype=np.int64) << 40
-    return StoredResult(
+    return Solution(
         problem=problem,
         versions={"spmopt": "0.1.0", "python": "3.11"},
         result=Result(

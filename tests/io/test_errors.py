@@ -1,5 +1,4 @@
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +59,10 @@ def test_truncated(tmp_path: Path, part: float) -> None:
     [
         ("[" * 100_000, "not a complete JSON file"),
         ("\x00", "not a complete JSON file"),
-        ('{"a": NaN}', "NaN is no JSON number"),
-        ('{"a": 1, "a": 1}', "same field twice"),
+        ('["\\ud800"]', "not a complete JSON file"),
+        ('["x\\udfff"]', "invalid utf-16 surrogate pair"),
+        ('{"\\udc00": 1}', "invalid utf-16 surrogate pair"),
+        ('{"a": NaN}', "invalid character"),
         ("[]", "document: must be an object"),
         ("{}", "format is None, not 'spmopt-problem'"),
         ('{"format": "spmopt-result", "version": 1}', "format is 'spmopt-result'"),
@@ -70,7 +71,7 @@ def test_truncated(tmp_path: Path, part: float) -> None:
         ('{"format": "spmopt-problem", "version": true}', "version is True, but this program"),
         ('{"format": "spmopt-problem", "version": 1.0}', "version is 1.0, but this program"),
         ('{"format": "spmopt-problem", "version": 3}', "name: is missing"),
-        ('{"a": 1e999}', "1e999 is no JSON number, or too large"),
+        ('{"a": 1e999}', "Number out of range"),
         ('{"format": "spmopt-problem"}', "version is None"),
     ],
 )
@@ -179,16 +180,9 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_links_stay_and_devices_are_written_to(tmp_path: Path) -> None:
+def test_links_stay(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     link.symlink_to(real)
     write_text(link, "text")
     assert link.is_symlink()
     assert real.read_text() == "text"
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    write_text(pipe, "through")
-    assert os.read(reader, 100) == b"through"
-    os.close(reader)
-    assert pipe.is_fifo()

@@ -25,7 +25,7 @@ from tests.io.samples import schedule, stored
 from tests.strategies import problems, random_problem
 
 PER_EXAMPLE = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -127,7 +127,7 @@ def test_duals_at_starts_are_lossless(tmp_path: Path, dual: int) -> None:
             read_result(path)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_results_are_lossless(tmp_path: Path, seed: int) -> None:
     before = stored(random_problem(seed, max_mappings=2))
     write_result(tmp_path / "r.json", before)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult, read_problem
+from spmopt.core.solution import Solution
+from spmopt.io.files import read_problem
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.solving import solve
 
@@ -18,11 +19,11 @@ AWKWARD = ("<script>alert('x')</script>", "$x_{", "\"quoted\" & 'more'", "ðŸ¦Š â
 
 
 @cache
-def stored(scheduler: str) -> StoredResult:
+def stored(scheduler: str) -> Solution:
     """A result for a small network with scratch space."""
     problem = read_problem(_PROBLEM)
     request = Request(objective=MAKESPAN, time_limit_s=5, tolerance=0.02)
-    return StoredResult(problem=problem, result=solve(problem, scheduler, request))
+    return Solution(problem=problem, result=solve(problem, scheduler, request))
 
 
 @cache
@@ -43,4 +44,4 @@ def awkward(scheduler: str) -> ScheduleView:
         for number, operation in enumerate(problem.operations)
     )
     renamed = replace(problem, name="".join(AWKWARD), tensors=tensors, operations=operations)
-    return ScheduleView.of(StoredResult(problem=renamed, result=found.result))
+    return ScheduleView.of(Solution(problem=renamed, result=found.result))

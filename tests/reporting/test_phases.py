@@ -10,7 +10,7 @@ from spmopt.reporting.schedule_view import ScheduleView
 def test_updates_come_after_the_gradients_that_they_need() -> None:
     workload = spmopt.load("squeezenet", training=True, batch=1, optimizer="adam")
     problem = spmopt.lower(workload, spmopt.machine("small-npu"))
-    picture = ScheduleView.of(spmopt.solve(problem, "belady").stored)
+    picture = ScheduleView.of(spmopt.solve(problem, "belady"))
     operations = [problem.operations[k] for k in picture.view.timeline.order.tolist()]
     found = [PHASES[phase] for phase in phases(picture.analysis).tolist()]
     assert {*found} == {*PHASES}

@@ -28,7 +28,7 @@ def view(scheduler: str, *, training: bool = True, timing: str = "step") -> Sche
     workload = spmopt.load("squeezenet", training=training, batch=1)
     problem = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
     solved = spmopt.solve(problem, scheduler, time_limit=10.0, threads=1)
-    return ScheduleView.of(solved.stored, timing=timing)
+    return ScheduleView.of(solved, timing=timing)
 
 
 def test_figures_are_those_of_the_schedules() -> None:

@@ -86,11 +86,6 @@ def test_shadow_duals_are_a_table(run: Run) -> None:
     run(TUNE)
     shown = run("tune show --shadow-prices")
     assert "1 MB more SPM   1 GB/s more DRAM   1 PE more" in shown.out
-    old = run("tune show --worth")
-    assert (old.out, "--worth is deprecated; use --shadow-prices" in old.err) == (
-        shown.out,
-        True,
-    )
     (first, *_) = run("tune show --shadow-prices --json").record["shadow_prices"]
     assert first["unit"] == "s"
     assert first["bound"] > 0

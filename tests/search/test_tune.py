@@ -13,7 +13,8 @@ from optuna.trial import TrialState
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.objective import OBJECTIVES, Objective, ObjectiveEntry
-from spmopt.io.files import StoredResult, read_result, write_result
+from spmopt.core.solution import Solution
+from spmopt.io.files import read_result, write_result
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import evaluate
 from spmopt.search.findings import findings_of, require_feasible, why_no_front
@@ -284,7 +285,7 @@ def schedules_of_nobody() -> Any:
     return Schedules(None)
 
 
-def check_file(path: Path, stored: StoredResult) -> None:
+def check_file(path: Path, stored: Solution) -> None:
     write_result(path, stored)
     assert read_result(path).result.value == stored.result.value
 

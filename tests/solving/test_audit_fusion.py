@@ -18,10 +18,11 @@ from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
+from spmopt.core.solution import Solution
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
-from spmopt.io.files import StoredResult, decode_result, encode_result
+from spmopt.io.files import decode_result, encode_result
 from spmopt.reporting.verification import verification_lines, verification_record
 from spmopt.solving import solve
 from spmopt.verifier.fusion_bound import fusion_bound
@@ -72,7 +73,7 @@ def test_true_claims_stand() -> None:
 
 
 @cache
-def striped() -> StoredResult:
+def striped() -> Solution:
     """Two convolutions in stripes, and what is behind them as a whole."""
     b = GraphBuilder("rows")
     x = b.input("x", (2, 2, 8, 4))
@@ -88,9 +89,7 @@ def striped() -> StoredResult:
     problem, _ = found.problem(fusion_plan)
     result = solve(problem, "residency", Request(threads=1))
     given = FusionResult(tileable=found, fusion_plan=fusion_plan, problem=problem)
-    return StoredResult(
-        problem=problem, result=replace(result, fusion=given, status=Status.FEASIBLE)
-    )
+    return Solution(problem=problem, result=replace(result, fusion=given, status=Status.FEASIBLE))
 
 
 def test_results_in_stripes_are_stored_and_checked() -> None:

@@ -20,8 +20,8 @@ from spmopt.schedulers.registry import find
 from spmopt.solving import named_orders
 from spmopt.solving.list_scheduling import ListScheduling
 from spmopt.solving.named_orders import ORDERS, order_named
-from spmopt.solving.solver import run_alone
-from tests.checked import need
+from spmopt.solving.runs import run_alone
+from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem
 from tests.thorough import some
@@ -49,8 +49,7 @@ def read_from(problem: Problem) -> dict[str, list[tuple[str, int]]]:
 
 def policy_value(problem: Problem) -> float:
     """Return what a policy takes."""
-    legal = need(run_alone(problem, find("belady-size:granularity=page"), Request()).legal)
-    return float(legal.value)
+    return float(exact(run_alone(problem, find("belady-size:granularity=page"), Request())))
 
 
 def test_what_was_produced_is_used_next() -> None:

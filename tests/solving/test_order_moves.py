@@ -15,11 +15,11 @@ from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.order import dependences, reorder
 from spmopt.core.problem import Problem
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare, run_parallel
 from spmopt.solving.order_moves import Move, OrderMoves, _carry, _Judge
 from spmopt.solving.orders import search_orders
-from spmopt.solving.records import Run
 from spmopt.solving.run_parallel import Case, schedule_all
 from spmopt.verifier import bound, verify
 from tests.checked import need
@@ -31,11 +31,11 @@ from tests.thorough import nightly, share, some
 from tests.verifier.test_bound import random_duals
 
 
-def value(run: Run) -> Fraction | None:
-    return None if run.legal is None else run.legal.value
+def value(run: Result) -> Fraction | None:
+    return run.value
 
 
-def page(cases: Sequence[Case]) -> list[Run | None]:
+def page(cases: Sequence[Case]) -> list[Result | None]:
     return schedule_all("residency", cases, threads=1)
 
 
@@ -128,13 +128,13 @@ def test_orders_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.Mon
         search_orders(problem, Request(time_limit_s=600, threads=threads), work=200.0)
         for threads in (1, 2)
     ]
-    assert all(each is not None and each.run.legal is not None for each in found)
+    assert all(each is not None and each.run.verified for each in found)
     one, two = ([*each.order.tolist(), each.value] for each in found if each is not None)
     assert one == two
 
 
 def test_a_process_that_dies_leaves_out_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    def dies(function: str, name: str, problem: Problem, *rest: object, **given: object) -> Run:
+    def dies(function: str, name: str, problem: Problem, *rest: object, **given: object) -> Result:
         if problem.operations[0].name != branches().operations[0].name:
             raise SpmoptError("the process ended by itself")
         return run_parallel.schedule_parallel(name, problem, Request(time_limit_s=5))
@@ -148,7 +148,7 @@ def test_a_process_that_dies_leaves_out_its_order(monkeypatch: pytest.MonkeyPatc
         search_orders(branches(), Request(time_limit_s=10, threads=2), work=100.0)
 
 
-def illegal(*_: object, **given: object) -> Run:
+def illegal(*_: object, **given: object) -> Result:
     raise ScheduleError("scheduler residency: not legal: R1")
 
 

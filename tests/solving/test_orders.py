@@ -18,8 +18,9 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome, Result, Status
 from spmopt.core.schedule import Steps
 from spmopt.core.scheduler import Request
+from spmopt.core.solution import Solution
 from spmopt.core.timeline import timeline
-from spmopt.io.files import StoredResult, read_result, write_result
+from spmopt.io.files import read_result, write_result
 from spmopt.policies.belady import distance
 from spmopt.policies.residency.ranked import keep_by_rank
 from spmopt.reporting.comparison import compare_view
@@ -131,7 +132,7 @@ def test_files_carry_the_order_and_are_verified(
     install(monkeypatch, lru=in_order(DEEP))
     result = solve(branches(), "lru", Request())
     path = tmp_path / "r.json"
-    write_result(path, StoredResult(problem=branches(), result=result))
+    write_result(path, Solution(problem=branches(), result=result))
     again = read_result(path)
     assert order_of(again.result) == DEEP
     found = audit(again.problem, again.result)

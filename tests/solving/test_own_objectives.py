@@ -21,7 +21,8 @@ from spmopt.core.objective import (
 )
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult, read_result, write_result
+from spmopt.core.solution import Solution
+from spmopt.io.files import read_result, write_result
 from spmopt.reporting.comparison import compare_view, verdict
 from spmopt.solving import compare
 from tests.strategies import random_problem
@@ -60,7 +61,7 @@ def test_files_keep_own_objectives(tmp_path: Path, replayed: bool) -> None:
     problem, objective = small(1), replace(MIXED, replayed=replayed)
     (result,) = compare(problem, ["belady"], Request(objective=objective))
     path = tmp_path / "result.json"
-    write_result(path, StoredResult.is_made_here(problem, result))
+    write_result(path, Solution.of(problem, result))
     again = read_result(path)
     assert again.result.objective == objective
     assert audit(problem, again.result).violations == ()

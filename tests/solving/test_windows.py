@@ -18,24 +18,22 @@ from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, REPLAY, Objective
 from spmopt.core.order import dependences
 from spmopt.core.problem import Problem
-from spmopt.core.result import LEFT_OUT, WHOLE_TENSORS, ClassBound, Outcome
-from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
+from spmopt.core.result import LEFT_OUT, WHOLE_TENSORS, ClassBound, Result
+from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stores
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.window import WindowDecision
-from spmopt.schedulers.registry import find
 from spmopt.solving import SolveParams, compare, solve
-from spmopt.solving.barriers import NOTHING_BETTER
+from spmopt.solving.barriers import BY_WINDOWS, NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
-from spmopt.solving.records import Run, VerifiedSchedule
 from spmopt.solving.window_cut import Cut, WindowCutter, schedule_all
 from spmopt.solving.windows import (
-    BY_WINDOWS,
     decide_residency,
     improve_in_windows,
     with_merged_commands,
 )
 from tests.checked import need, totals_of
 from tests.instances import golden
+from tests.solving.fakes import exact
 from tests.thorough import nightly, share, some
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_case
@@ -57,14 +55,23 @@ def request(**options: object) -> Request:
 
 def verified(
     problem: Problem, residency_plan: ResidencyPlan | None, objective: Objective = REPLAY
-) -> VerifiedSchedule:
+) -> Result:
     assert residency_plan is not None
     schedule = assemble(problem, residency_plan)
     totals = totals_of(problem, schedule)
-    value = totals.value(objective)
-    return VerifiedSchedule(
-        origin="test", residency_plan=residency_plan, schedule=schedule, totals=totals, value=value
+    return Result(
+        origin="test",
+        residency_plan=residency_plan,
+        schedule=schedule,
+        totals=totals,
+        value=totals.value(objective),
+        verified=True,
     )
+
+
+def schedule_of(result: Result) -> Schedule:
+    assert result.schedule is not None
+    return result.schedule
 
 
 def cutter(problem: Problem, residency_plan: ResidencyPlan) -> WindowCutter:
@@ -79,9 +86,9 @@ def test_random_plans_get_no_worse_and_stay_legal() -> None:
         problem, residency_plan = random_case(seed, free_order=seed % 2 == 0, **FEATURES)
         start = verified(problem, residency_plan)
         best = improve_in_windows(problem, start, request().phase(WORK_S))
-        totals = totals_of(problem, best.schedule)
-        assert totals.value(REPLAY) == best.value <= start.value
-        better += best.value < start.value
+        totals = totals_of(problem, schedule_of(best))
+        assert totals.value(REPLAY) == exact(best) <= exact(start)
+        better += exact(best) < exact(start)
     assert better >= share(8)
 
 
@@ -158,7 +165,7 @@ def test_commands_are_merged_where_each_costs(setup: int) -> None:
     problem, residency_plan = merged(setup)
     best = improve_in_windows(problem, verified(problem, residency_plan), request().phase(WORK_S))
     assert best.value == 4 * setup + 20
-    assert len(best.schedule.commands) == (4 if setup else 5)
+    assert len(schedule_of(best).commands) == (4 if setup else 5)
 
 
 def fork() -> Problem:
@@ -185,7 +192,7 @@ def test_order_is_decided_too() -> None:
     start = verified(problem, nothing)
     assert start.value == 36
     best = improve_in_windows(problem, start, request().phase(WORK_S))
-    order = best.schedule.steps.operation.tolist()
+    order = schedule_of(best).steps.operation.tolist()
     assert abs(order.index(0) - order.index(2)) == 1
     assert best.value == 28
 
@@ -197,8 +204,8 @@ def test_threads_and_the_clock_do_not_matter() -> None:
         improve_in_windows(problem, start, request(threads=threads).phase(WORK_S))
         for threads in (1, 2)
     )
-    assert one.schedule.commands == two.schedule.commands
-    assert one.schedule.placements == two.schedule.placements
+    assert schedule_of(one).commands == schedule_of(two).commands
+    assert schedule_of(one).placements == schedule_of(two).placements
 
 
 def test_no_time_or_told_to_stop() -> None:
@@ -234,7 +241,7 @@ def test_whole_tensors_stay_whole() -> None:
     assert BY_WINDOWS in found.notes
     held = need(found.schedule).residency
     sizes = np.array([tensor.size_bytes for tensor in problem.tensors])
-    assert need(found.value) < own.value
+    assert need(found.value) < exact(own)
     assert (held.size_bytes == sizes[held.tensor]).all()
 
 
@@ -249,7 +256,7 @@ def test_page_merges_commands_where_each_costs(setup: int) -> None:
     assert found[0].schedule == found[1].schedule
     assert {each.scheduler for each in news} == {"residency"}
     assert (BY_WINDOWS in found[0].notes) == (setup > 0)
-    assert need(found[0].bound) <= need(found[0].value) <= by_bytes.value * (0.97 if setup else 1)
+    assert need(found[0].bound) <= need(found[0].value) <= exact(by_bytes) * (0.97 if setup else 1)
 
 
 @nightly
@@ -261,38 +268,33 @@ def test_the_schedule_of_a_fusion_plan_is_of_few_commands_too() -> None:
     assert BY_WINDOWS in found.result.notes
 
 
-def commands(monkeypatch: pytest.MonkeyPatch, run: Run, spent_s: float) -> tuple[Run, Request]:
+def commands(
+    monkeypatch: pytest.MonkeyPatch, result: Result, spent_s: float
+) -> tuple[Result, Request]:
     """Find a schedule of half the value, in other mappings; return what is asked for as well."""
-    asked, legal = list[Request](), run.legal
-    assert legal is not None
-    mappings = replace(legal.schedule.steps, mapping=legal.schedule.steps.mapping + 1)
-    schedule = replace(legal.schedule, steps=mappings)
+    asked = list[Request]()
+    mappings = replace(schedule_of(result).steps, mapping=schedule_of(result).steps.mapping + 1)
+    schedule = replace(schedule_of(result), steps=mappings)
 
-    def found(
-        problem: Problem, start: VerifiedSchedule, own: Request, *, whole: bool
-    ) -> VerifiedSchedule:
+    def found(problem: Problem, start: Result, own: Request, *, whole: bool) -> Result:
         del problem, whole
         asked.append(own)
-        return replace(start, schedule=schedule, value=start.value / 2)
+        return replace(start, schedule=schedule, value=exact(start) / 2)
 
     monkeypatch.setattr("spmopt.solving.windows.improve_in_windows", found)
     problem, _ = merged(50)
     calls = CheckedCalls(problem, request(objective=MAKESPAN, time_limit_s=60.0), SolveParams())
-    return with_merged_commands(calls, run, spent_s), asked[0]
+    return with_merged_commands(calls, result, spent_s), asked[0]
 
 
-def run_of(notes: tuple[str, ...] = (), class_bound: ClassBound | None = None) -> Run:
-    problem, residency_plan = merged(50)
-    outcome = Outcome(residency_plan=residency_plan, class_bound=class_bound, notes=notes)
-    legal = verified(problem, residency_plan, MAKESPAN)
-    return Run(
-        entry=find("residency"), outcome=outcome, legal=legal, solve_s=1, cpu_s=1, notes=notes
-    )
+def result_of(notes: tuple[str, ...] = (), class_bound: ClassBound | None = None) -> Result:
+    result = verified(*merged(50), MAKESPAN)
+    return replace(result, scheduler="residency", class_bound=class_bound, notes=notes)
 
 
 def test_what_is_counted_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a result would, far below the time limit, where threads do what is counted sooner."""
-    (_, soon), (_, late) = (commands(monkeypatch, run_of(), spent_s) for spent_s in (1.0, 55.0))
+    (_, soon), (_, late) = (commands(monkeypatch, result_of(), spent_s) for spent_s in (1.0, 55.0))
     assert soon.work_end == late.work_end == 60.0
     assert soon.remaining_s() > 30
     assert late.remaining_s() < 5
@@ -300,13 +302,13 @@ def test_what_is_counted_does_not_depend_on_the_clock(monkeypatch: pytest.Monkey
 
 def test_what_no_longer_holds_of_a_schedule_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, residency_plan = merged(50)
-    value = float(verified(problem, residency_plan, MAKESPAN).value)
+    value = float(exact(verified(problem, residency_plan, MAKESPAN)))
     whole = ClassBound(value=value, holds_for=WHOLE_TENSORS, proved_by="test")
     of_old = (
         SEVERAL_MAPPINGS,
         NOTHING_BETTER.format("belady"),
         LEFT_OUT.format(what="the set-up of transfers", percent="69 %"),
     )
-    found, _ = commands(monkeypatch, run_of((*of_old, "true"), whole), 0.0)
+    found, _ = commands(monkeypatch, result_of((*of_old, "true"), whole), 0.0)
     assert found.notes == ("true", BY_WINDOWS)
-    assert need(found.outcome).class_bound is None
+    assert need(found).class_bound is None

@@ -220,22 +220,6 @@ def test_a_sweep_that_failed_leaves_nothing(run: Run, tmp_path: Path) -> None:
     assert len(untimed(path)) == 2 + 1
 
 
-def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
-    line = f"{LINE} --spm 400kB:600kB:100kB"
-    files = [tmp_path / f"{k}.csv" for k in (1, 2)]
-    for k, file in enumerate(files, start=1):
-        assert run(f"{line} --shard {k}/2 -o {file}").code == 0
-    ran = run(f"merge {files[1]} {files[0]} -o {tmp_path / 'all.csv'}")
-    assert (ran.code, ran.out) == (0, f"{tmp_path / 'all.csv'}: 6 rows\n")
-    assert run(f"{line} -o {tmp_path / 'once.csv'}").code == 0
-    assert untimed(tmp_path / "all.csv") == untimed(tmp_path / "once.csv")
-    part = tmp_path / "part.csv"
-    ran = run(f"merge {files[1]} -o {part}")
-    assert ran.err == f"missing: 1/2; the command without --shard goes on from {part}\n"
-    assert run(f"{line} -o {part}").code == 0
-    assert untimed(part) == untimed(tmp_path / "once.csv")
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -260,7 +244,6 @@ def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
         ("bert-tiny --tolerance nan", "--tolerance nan: must be a number, 0 or more"),
         ("bert-tiny -s belday", "did you mean belady?"),
         ("bert-tiny -s ,", "schedulers: name at least one"),
-        ("bert-tiny --shard 3/2", "shard '3/2': write I/N, as 2/5 for the second of five"),
         ("bert-tiny -o /dev/null/s.csv", "a folder is needed"),
         ("bert-tiny -o none/s.json", "none/s.json: rows are written as CSV; let the name end"),
         ("bert-tiny -o /dev/null", "/dev/null: is no regular file"),

@@ -15,7 +15,7 @@ from spmopt.core.result import OUT_OF_TIME, Outcome, Status
 from spmopt.core.scheduler import Request
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Row
-from spmopt.experiments.store import RowTable, merge
+from spmopt.experiments.store import RowTable
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
@@ -245,20 +245,6 @@ def test_processes_give_the_same() -> None:
     assert {key: replace(one, solve_s=None) for key, one in several.items()} == {
         key: replace(one, solve_s=None) for key, one in alone.items()
     }
-
-
-def test_shards_have_the_rows_of_the_whole(tmp_path: Path) -> None:
-    case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:5])
-    whole = Sweep(cases=(case,), schedulers=("belady", "lp-bound"), search=SEARCH)
-    parts = [whole.shard(f"{k}/2") for k in (1, 2)]
-    for sweep, cut in [(whole, {}), *parts]:
-        path = tmp_path / f"{cut.get('shard', ['all'])[0]}.csv"
-        with TaskQueue() as queue:
-            run_sweeps([sweep], RowTable(path, SweepColumns(), cut), queue)
-    merge([tmp_path / "2.csv", tmp_path / "1.csv"], tmp_path / "merged.csv")
-    merged, direct = (untimed(tmp_path / name) for name in ("merged.csv", "all.csv"))
-    assert merged == direct
-    assert [len(untimed(tmp_path / name)) for name in ("1.csv", "2.csv")] == [4, 6]
 
 
 def untimed(path: Path) -> list[Row]:

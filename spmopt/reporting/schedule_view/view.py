@@ -17,8 +17,8 @@ from spmopt.audit import Audit, audit
 from spmopt.core.errors import InputError, ScheduleError, unknown
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Totals
+from spmopt.core.solution import Solution
 from spmopt.core.table import Ints
-from spmopt.io.files import StoredResult
 from spmopt.metrics import in_unit
 from spmopt.reporting.headings import describe, speak
 from spmopt.reporting.occupancy import bytes_occupied
@@ -70,7 +70,7 @@ class ScheduleView:
     fused_groups: tuple[FusedGroupSpan, ...] = ()
 
     @classmethod
-    def of(cls, stored: StoredResult, *, timing: str = "step", source: str = "") -> Self:
+    def of(cls, stored: Solution, *, timing: str = "step", source: str = "") -> Self:
         """Verify the schedule of ``stored``, and lay it out.
 
         Raises

@@ -8,7 +8,7 @@ import pytest
 
 import spmopt
 from spmopt.api.emitting import FILES
-from spmopt.io.files import StoredResult, read_problem
+from spmopt.io.files import read_problem
 from tests.cli.run import Run, runner
 
 LSTM = Path(__file__).parents[3] / "instances" / "lstm.json"
@@ -49,7 +49,7 @@ def test_an_illegal_schedule_is_refused(
     broken = replace(solution.schedule, commands=solution.schedule.commands.take(slice(1, None)))
     result = replace(solution.result, schedule=broken)
     file, folder = tmp_path / "broken.json", tmp_path / "folder"
-    spmopt.Solution(StoredResult(problem=solution.problem, result=result)).save(file)
+    replace(solution, result=result).save(file)
     ran = run(f"emit {file} -o {folder}")
     assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
     assert "is not legal: " in ran.err

@@ -19,13 +19,13 @@ from tests.fuzz.recipes.outputs import addresses, names, studies
 from tests.fuzz.recipes.places import locked, no_file
 from tests.fuzz.recipes.rows import buffers, costs, drawn_rows, sweep_rows, topology
 from tests.fuzz.recipes.schedules import changed_schedule, extreme, fused
-from tests.fuzz.recipes.tables import fusion_plan, machine, operators, project, space, technology
+from tests.fuzz.recipes.tables import fusion_plan, machine, operators, space, technology
 from tests.fuzz.recipes.texts import json_nest, long_json, long_toml, toml_nest, yaml_machine
 from tests.fuzz.recipes.words import command_line, ranges, swept
 
 RECIPES: dict[Recipe, float] = {
     **{problem: 60, result: 60, graph: 30, changed_schedule: 200, extreme: 50, fused: 1},
-    **{machine: 100, technology: 60, space: 5, project: 1, operators: 20, fusion_plan: 2},
+    **{machine: 100, technology: 60, space: 5, operators: 20, fusion_plan: 2},
     **{json_nest: 20, toml_nest: 60, yaml_machine: 30, long_json: 0.2, long_toml: 0.3},
     **{sweep_rows: 60, drawn_rows: 0.3, buffers: 60, topology: 40, costs: 30},
     **{damaged_model: 60, strange_model: 50, functions: 10, constants: 15, expanding_model: 0.2},

@@ -1,4 +1,4 @@
-"""TOML and YAML: machines, technologies, spaces, rules of operators, fusion plans, projects."""
+"""TOML and YAML: machines, technologies, spaces, rules of operators, fusion plans."""
 
 from __future__ import annotations
 
@@ -58,12 +58,6 @@ def space(folder: Path, rng: Random) -> Case:
     words = ("--space", "s.toml", "--trials", "1", "--workers", "0", "-s", "stream")
     name = "t.db" if rng.random() < 0.9 else "journal:t.log"
     return case("tune", bases.MLP, *words, "--storage", name)
-
-
-def project(folder: Path, rng: Random) -> Case:
-    """A file of the project, which every command reads."""
-    _tables(folder, rng, bases.PROJECT, "spmopt.toml")
-    return case(*rng.choice((("machines",), ("solve", bases.MLP, "-s", "stream"))))
 
 
 def operators(folder: Path, rng: Random) -> Case:

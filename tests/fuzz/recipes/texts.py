@@ -79,7 +79,7 @@ def long_toml(folder: Path, rng: Random) -> Case:
 
 def _toml(folder: Path, rng: Random, text: str) -> Case:
     (folder / "x.toml").write_text(text, encoding="utf-8")
-    kind = rng.choice((0, 0, 0, 1, 2, 2, 3, 4, 5, 6))
+    kind = rng.choice((0, 0, 0, 1, 2, 2, 3, 4, 5))
     words = (
         ("machines", "x.toml"),
         ("solve", "bert-tiny", "-s", "stream", "--machine", "x.toml"),
@@ -87,12 +87,9 @@ def _toml(folder: Path, rng: Random, text: str) -> Case:
         ("tune", bases.MLP, "--space", "x.toml", "--trials", "1", "--workers", "0", "-s", "stream"),
         ("solve", "bert-tiny", "--batch", "1", "-s", "stream", "--fusion-plan", "x.toml"),
         ("solve", "x.onnx", "-s", "stream", "--operators", "x.toml"),
-        ("solve", bases.MLP, "-s", "stream"),
     )[kind]
     if kind == 5:
         (folder / "x.onnx").write_bytes(networks.written(networks.plain()))
-    if kind == 6:
-        (folder / "x.toml").rename(folder / "spmopt.toml")
     return case(*words)
 
 

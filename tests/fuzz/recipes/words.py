@@ -46,7 +46,7 @@ def ranges(folder: Path, rng: Random) -> Case:
             rng.choice((odd, "0x0x0", "9" * 30 + "x1x1", "8x8x8")),
         )
         return case(*words, *rng.choice(((), ("--tile", odd), ("--partition", odd))))
-    option = rng.choice(("--bandwidth", "--page", "--batch", "--shard", "--tolerance"))
+    option = rng.choice(("--bandwidth", "--page", "--batch", "--tolerance"))
     # The size cannot be, so that what else is taken starts no processes.
     return case("sweep", bases.MLP, "-s", "stream", "--spm", "x", option, odd, "-o", "s.csv")
 
@@ -54,5 +54,5 @@ def ranges(folder: Path, rng: Random) -> Case:
 def swept(folder: Path, rng: Random) -> Case:
     """As ranges, of sweeps that may start processes."""
     odd = rng.choice((*SIZES, *NAMES, "1B:1000000000MB:1B", "1:2:x\u00b2", "9" * DIGITS))
-    option = rng.choice(("--spm", "--bandwidth", "--page", "--batch", "--shard", "--tolerance"))
+    option = rng.choice(("--spm", "--bandwidth", "--page", "--batch", "--tolerance"))
     return case("sweep", bases.MLP, "-s", "stream", option, odd, "-o", "s.csv")

@@ -10,7 +10,8 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult, read_problem
+from spmopt.core.solution import Solution
+from spmopt.io.files import read_problem
 from spmopt.metrics import metrics
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page, page_of
@@ -25,7 +26,7 @@ PROBLEM = Path(__file__).parents[3] / "instances" / "lstm.json"
 def _picture(scheduler: str) -> ScheduleView:
     problem = read_problem(PROBLEM)
     result = solve(problem, scheduler, Request(time_limit_s=5))
-    return ScheduleView.of(StoredResult(problem=problem, result=result))
+    return ScheduleView.of(Solution(problem=problem, result=result))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Schedule
-from spmopt.io.files import StoredResult
+from spmopt.core.solution import Solution
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from spmopt.verifier import verify
 from tests.verifier.random_plans import rich_schedule
@@ -17,7 +17,7 @@ from tests.verifier.random_plans import rich_schedule
 SEEDS = 30
 
 
-def result_of(problem: Problem, schedule: Schedule, scheduler: str = "belady") -> StoredResult:
+def result_of(problem: Problem, schedule: Schedule, scheduler: str = "belady") -> Solution:
     """As a file would hold it; the figures are the verifier's."""
     totals = verify(problem, schedule).totals
     assert totals is not None
@@ -31,7 +31,7 @@ def result_of(problem: Problem, schedule: Schedule, scheduler: str = "belady") -
         value=Fraction(totals.makespan_cycles),
         verified=True,
     )
-    return StoredResult(problem=problem, result=result)
+    return Solution(problem=problem, result=result)
 
 
 @cache

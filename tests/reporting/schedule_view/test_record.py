@@ -15,7 +15,8 @@ from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult, read_problem
+from spmopt.core.solution import Solution
+from spmopt.io.files import read_problem
 from spmopt.metrics import metrics
 from spmopt.reporting.analysis import detail
 from spmopt.reporting.headings import barrier_notes
@@ -28,13 +29,13 @@ from tests.verifier import hand_made
 PROBLEMS = Path(__file__).parents[3] / "instances"
 
 
-def solved(name: str, request: Request) -> StoredResult:
+def solved(name: str, request: Request) -> Solution:
     problem = read_problem(PROBLEMS / f"{name}.json")
-    return StoredResult(problem=problem, result=solve(problem, "residency", request))
+    return Solution(problem=problem, result=solve(problem, "residency", request))
 
 
 @pytest.fixture(scope="module")
-def stored() -> StoredResult:
+def stored() -> Solution:
     """One with dual values."""
     return solved("lenet5", Request(objective=MAKESPAN, time_limit_s=5))
 
@@ -44,7 +45,7 @@ def figures(record: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
-def test_totals_are_those_of_the_metrics(stored: StoredResult, timing: str) -> None:
+def test_totals_are_those_of_the_metrics(stored: Solution, timing: str) -> None:
     record: Any = schedule_record(ScheduleView.of(stored, timing=timing))
     machine, totals = stored.problem.machine, stored.result.totals
     assert totals is not None
@@ -99,7 +100,7 @@ def test_columns_have_one_length_and_plain_numbers() -> None:
             assert mine == line.step[line.tensor == tensor].tolist()
 
 
-def test_tables_are_those_of_the_analysis(stored: StoredResult) -> None:
+def test_tables_are_those_of_the_analysis(stored: Solution) -> None:
     picture = ScheduleView.of(stored)
     record: Any = schedule_record(picture)
     for per in ("layer", "tensor", "operation"):
@@ -119,14 +120,14 @@ def test_tables_are_those_of_the_analysis(stored: StoredResult) -> None:
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
-def test_causes_add_up_to_the_stall(stored: StoredResult, timing: str) -> None:
+def test_causes_add_up_to_the_stall(stored: Solution, timing: str) -> None:
     record: Any = schedule_record(ScheduleView.of(stored, timing=timing))
     by_step = [sum(causes) for causes in zip(*record["steps"]["stall_by_cause"], strict=True)]
     assert by_step == record["steps"]["stall_cycles"]
     assert sum(by_step) > 0
 
 
-def test_duals_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
+def test_duals_add_up_to_the_worth_of_a_megabyte(stored: Solution) -> None:
     record: Any = schedule_record(ScheduleView.of(stored))
     certificate = stored.result.certificate
     assert certificate is not None
@@ -159,12 +160,12 @@ def test_without_duals_nothing_is_worth_anything() -> None:
     assert figures(record)["gap"]["text"] == "none"
 
 
-def hand() -> StoredResult:
+def hand() -> Solution:
     case = hand_made.reuse()
     return result_of(case.problem, case.schedule)
 
 
-def changed(stored: StoredResult, **changes: Any) -> StoredResult:
+def changed(stored: Solution, **changes: Any) -> Solution:
     return replace(stored, result=replace(stored.result, **changes))
 
 

@@ -1,0 +1,258 @@
+"""Run schedulers on one problem: policies, relaxations, and formulations from the best starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import monotonic
+
+from spmopt.core.clock import cpu_s
+from spmopt.core.errors import ContradictionError
+from spmopt.core.moved_whole import move_whole
+from spmopt.core.problem import Problem
+from spmopt.core.result import Result, Status
+from spmopt.core.scheduler import Incumbent, Request
+from spmopt.schedulers.registry import Kind, SchedulerEntry, find
+from spmopt.solving.barriers import (
+    BY_WINDOWS,
+    NOTHING_BETTER,
+    WINDOWS,
+    by_steps,
+    no_worse,
+    no_worse_than_list,
+    replay,
+    with_barriers,
+)
+from spmopt.solving.case import Case
+from spmopt.solving.checked_calls import RESIDENCY, TENSORS
+from spmopt.solving.params import DEFAULTS
+from spmopt.solving.records import (
+    certificates,
+    failure_of,
+    of_other_class,
+    within_class,
+)
+
+
+def run_each(case: Case, entries: Sequence[SchedulerEntry]) -> list[Result]:
+    """Run schedulers one after the other, until the request is stopped."""
+    results = list[Result]()
+    for entry in entries:
+        if not results or not case.request.stop():
+            results.append(run_asked(case, entry))
+    return results
+
+
+def run_asked(case: Case, entry: SchedulerEntry) -> Result:
+    """Run a scheduler that was asked for; the faults of a foreign one do not end the others."""
+    case.asked = entry
+    if not entry.fusion_plans:  # which begins with another
+        case.tell(Incumbent())
+    wall, cpu = monotonic(), cpu_s()
+    try:
+        found = run(case, entry)
+        if not entry.is_own:
+            for certificate in certificates([found]):
+                case.require_proof(certificate)
+    except Exception as error:  # whatever a policy does
+        if entry.is_own:
+            raise
+        case.forget(entry)
+        case.failures.append(failure_of(entry.name, error))
+        note = str(case.failures[-1]).removeprefix(f"scheduler {entry.name}: ")
+        found = Result(scheduler=entry.name, status=Status.FAILED, notes=(note,))
+        found = found.plus(monotonic() - wall, cpu_s() - cpu)
+    if found.verified:
+        other_class = entry.replayed and found.class_bound is None
+        case.tell_schedule(found, other_class=other_class)
+    return found
+
+
+def run_alone(problem: Problem, entry: SchedulerEntry, request: Request) -> Result:
+    """Run one scheduler and verify its schedule; prove no bound."""
+    return run_asked(Case(problem, request, DEFAULTS), entry)
+
+
+def run(case: Case, entry: SchedulerEntry) -> Result:
+    """Run one scheduler and verify its schedule."""
+    if by_steps(entry, case.request.objective):
+        case.replayed[entry.name] = found = run_by_steps(case, entry)
+        return found
+    match entry.kind:
+        case Kind.POLICY:
+            return case.policy_run(entry)
+        case Kind.RELAXATION:
+            return case.call(entry)
+    if entry.fusion_plans:
+        return choose_fusion(case, entry)
+    found = optimize(case, entry)
+    if entry.name in (RESIDENCY, TENSORS):
+        found = merge_commands(case, found, found.solve_s)
+    if entry.name == RESIDENCY:
+        case.listed = found
+    return found
+
+
+def merge_commands(case: Case, found: Result, spent_s: float) -> Result:
+    """Decide windows of steps anew, where commands have a set-up time."""
+    if not case.commands_cost:
+        return found
+    from spmopt.solving.windows import with_merged_commands
+
+    return with_merged_commands(case, found, spent_s)
+
+
+def optimize(case: Case, entry: SchedulerEntry) -> Result:
+    """Optimize from the best start on, and never return anything worse."""
+    starts = [case.call(replace(entry, target=entry.alone))] if entry.alone else []
+    if starts and starts[0].verified:
+        return starts[0]
+    spent_s = sum(each.solve_s for each in starts) + run_starts(case, entry, starts)
+    wall, cpu = monotonic(), cpu_s()
+    known = case.schedules_for(entry, starts)
+    if entry.replayed:
+        known = improve_starts(case, known, spent_s)
+    wall, cpu = monotonic() - wall, cpu_s() - cpu
+    no_worse_than_start = bool(known) and entry.granularity != "contiguous"
+    if no_worse_than_start:  # no policy has the addresses of a contiguous schedule
+        case.tell_schedule(
+            known[0], other_class=entry.replayed and not is_moved_whole(case.problem, known[0])
+        )
+    found = case.call(
+        entry, known or (case.attempt(entry) if case.many else []), spent_s + wall
+    ).plus(wall, cpu)
+    for each in starts:
+        found = found.plus(each.solve_s, each.cpu_s)
+    return best_of(case, entry, found, known[0]) if no_worse_than_start else found
+
+
+def is_moved_whole(problem: Problem, result: Result) -> bool:
+    """Return whether a result has a schedule that moves whole tensors."""
+    return result.schedule is not None and move_whole(problem, result.schedule)
+
+
+def run_starts(case: Case, entry: SchedulerEntry, starts: list[Result]) -> float:
+    """Run the starts of an optimizer, into ``starts``; return the seconds of its limit spent.
+
+    Policies, and optimizers that have run before, take none of them.
+    """
+    spent_s, params = 0.0, case.params
+    for start in map(find, case.starts_of(entry)):
+        optimizes = start.kind is not Kind.POLICY
+        if case.many and not optimizes:
+            continue
+        if case.request.stop() and any(each.verified for each in starts):
+            break
+        known = case.replayed.get(start.name)
+        if known is None and optimizes:
+            is_page = start.name == RESIDENCY
+            part = params.replay_page_fraction if is_page else params.replay_start_fraction
+            known = run_by_steps(case, start, part)
+            spent_s += known.solve_s
+        starts.append(known or case.policy_run(start))
+    return spent_s
+
+
+def improve_starts(case: Case, known: list[Result], spent_s: float) -> list[Result]:
+    """Search other orders and windows of steps, for a scheduler that decides the order too."""
+    # Few schedulers search these, which take long to load.
+    from spmopt.solving.orders import best_of_other_orders
+    from spmopt.solving.windows import improve_by_windows
+
+    began = monotonic()
+    other = best_of_other_orders(case, spent_s)
+    if other is not None:
+        case.bounds.keep_duals(other)
+        valued = [(each.value, each) for each in (*known, other) if each.value is not None]
+        known = [each for _, each in sorted(valued, key=lambda pair: pair[0])]
+    if not known:
+        return known
+    better = improve_by_windows(case, known[0], spent_s + monotonic() - began)
+    return known if better is None else [better, *known]
+
+
+def best_of(case: Case, entry: SchedulerEntry, found: Result, start: Result) -> Result:
+    """Return the result of an optimizer, with its best start where it has found nothing better."""
+    assert start.value is not None
+    is_start = entry.replayed and found.schedule is start.schedule
+    if found.value is not None and found.value <= start.value and not is_start:
+        return found
+    if found.status is Status.INFEASIBLE:
+        said = f"scheduler {found.scheduler}: infeasible, but {start.origin} is not"
+        raise ContradictionError(said)
+    known, notes = found.class_bound, list(found.notes)
+    found = within_class(found, start.value)
+    # It searches a class that its starts need not be of.
+    if entry.replayed and known is not None and not is_moved_whole(case.problem, start):
+        found = replace(found, class_bound=None)
+        notes.append(of_other_class(known, case.request.objective.unit))
+    notes.append(BY_WINDOWS if start.origin == WINDOWS else NOTHING_BETTER.format(start.origin))
+    return replace(found.with_schedule_of(start), notes=tuple(notes))
+
+
+def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Result:
+    """Run an optimizer of steps, in a part of the time, and value its schedule by the replay.
+
+    It is no worse than the policies that it starts from there either.
+    """
+    objective, request = case.request.objective, with_barriers(case.request)
+    steps = case.with_barriers(request if part == 1 else request.anew().share(part))
+    if part == 1:
+        case.steps = steps
+    made = run(steps, entry)
+    case.bounds.keep_duals(made)
+    found = replay(made, objective)
+    if entry.fusion_plans:
+        case.bounds.keep_duals(steps.listed)
+        case.listed = None if steps.listed is None else replay(steps.listed, objective)
+        return no_worse_than_list(found, case.listed)
+    if entry.granularity == "contiguous":  # no policy has its addresses
+        return found
+    return no_worse(found, steps.schedules_for(entry), objective)
+
+
+def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
+    """Choose a fusion plan, starting layer by layer, and never worse than that."""
+    params, page = case.params, find(RESIDENCY)
+    request = replace(
+        case.request.anew().share(params.list_fraction),
+        tolerance=max(case.request.tolerance, params.list_gap),
+    )
+    layers = case.layer_by_layer(request, page)
+    listed = run_asked(layers, page)
+    for certificate in certificates([listed]):
+        layers.evaluate(certificate)
+    case.policies = layers.policies | case.policies
+    case.listed = case.listed or listed
+    case.asked = entry
+    case.tell(Incumbent())
+    if listed.verified:
+        case.tell_schedule(listed)
+    kept_s = params.commands_fraction * case.request.time_limit_s if case.commands_cost else 0
+    starts = [listed] if listed.verified else []
+    found = case.call(entry, starts, listed.solve_s + kept_s, duals=listed.certificate)
+    found = better_of_policies(case, found)
+    spent_s = listed.solve_s + found.solve_s
+    found = found.plus(listed.solve_s, listed.cpu_s)
+    found = merge_commands(case, found, spent_s)
+    if found.value is not None and listed.value is not None and found.value > listed.value:
+        raise ContradictionError(f"scheduler {entry.name}: worse than {RESIDENCY}, its start")
+    return no_worse_than_list(found, case.listed)
+
+
+def better_of_policies(case: Case, found: Result) -> Result:
+    """Take the schedule of a policy on the chosen fusion plan, where it costs less.
+
+    Of a few pages and operations one rounds luckier than the program: 48 cycles, not 50.
+    """
+    if found.fusion is None or found.value is None or case.request.stop():
+        return found
+    on = Case(found.fusion.problem, case.request.part(bounds=False), case.params)
+    if on.many:
+        return found
+    began, best = cpu_s(), found.value
+    for name in find(RESIDENCY).starts:
+        other = on.policy_run(find(name))
+        if other.value is not None and other.order is None and other.value < best:
+            found, best = found.with_schedule_of(other), other.value
+    return found.plus(0.0, cpu_s() - began)

@@ -49,7 +49,8 @@ COMMANDS = (
     ),
     Command(
         "pulp",
-        "solve instances/mlp.json --scheduler residency:granularity=tensor --backend pulp:cbc --json",
+        "solve instances/mlp.json --scheduler residency:granularity=tensor --backend pulp:cbc "
+        "--json",
         quick=False,
     ),
     Command("contiguous", "solve instances/lstm.json --scheduler contiguous --json"),

@@ -21,6 +21,7 @@ from spmopt.solving import named_orders
 from spmopt.solving.list_scheduling import ListScheduling
 from spmopt.solving.named_orders import ORDERS, order_named
 from spmopt.solving.runs import run_alone
+from tests.checked import need
 from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem

@@ -63,8 +63,7 @@ def solve(
     fusion_plan
         Fusion plan to schedule: TOML, JSON or a result file.
     objective
-        Objective: time, traffic or energy; two in order, as
-        time,traffic.
+        Objective: time, traffic or energy; or two, as time,traffic.
     timing
         step (sum over steps), or async (no barriers between steps).
     time_limit

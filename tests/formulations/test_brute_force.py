@@ -38,10 +38,10 @@ def test_a_required_resident_operand_does_not() -> None:
 @pytest.mark.parametrize(
     ("residency", "spm", "traffic"),
     [
-        ("residency", 8, 8),
-        ("residency", 7, 12),
-        ("residency:granularity=tensor", 8, 8),
-        ("residency:granularity=tensor", 7, 16),
+        ("page", 8, 8),
+        ("page", 7, 12),
+        ("whole", 8, 8),
+        ("whole", 7, 16),
     ],
 )
 def test_what_fits_is_read_once(residency: str, spm: int, traffic: int) -> None:

@@ -202,7 +202,7 @@ def test_counters_are_the_occupancy_and_end_at_nothing() -> None:
 
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_the_file_is_one_object(timing: str) -> None:
-    picture = next(pictures((timing,)))
+    picture = pictures((timing,))[0]
     events = trace_events([picture])
     document = json.loads(trace_text([picture], events))
     assert document["traceEvents"] == events

@@ -39,8 +39,8 @@ def _lane_events(group: Group, process: Process, rows: Residencies, low: int) ->
     for each in range(int(lane.max(initial=-1)) + 1):
         own = rows.take(lane == each)
         ends = own.page.min() - low, (own.page + own.pages).max() - low
-        first, last = (si(int(end) * page, "B") for end in ends)
-        yield from process.thread(each + 1, f"{first} to {last}", each)
+        since, until = (si(int(end) * page, "B") for end in ends)
+        yield from process.thread(each + 1, f"{since} to {until}", each)
     order = np.lexsort((rows.start, lane))
     rows = rows.take(order)
     kinds = [*(KINDS[kind] for kind in kind_numbers(group.picture.problem).tolist()), SCRATCH]

@@ -14,10 +14,10 @@ from spmopt.reporting.fusion_plans import (
     BEST,
     GIVEN,
     LISTED,
+    fusion_plan_words,
     over_fusion_plans,
     place,
     places,
-    residency_plan_words,
     space_words,
 )
 from spmopt.reporting.headings import heading, order_notes, remarks, speak, standing
@@ -199,7 +199,7 @@ def fusion_plan_verdict(
         if tested is not None and (wide or where != BEST):
             name = f"{subject.capitalize()}, {where}"
             lines.append(_distance(tested, best, name, "fused optimum"))
-    residency_plan = [f"Best fusion plan: {residency_plan_words(fusion)}."] if wide else []
+    residency_plan = [f"Best fusion plan: {fusion_plan_words(fusion)}."] if wide else []
     return [*lines, *residency_plan, space_words(fusion)]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.result import Result, Status, is_optimal
 
@@ -36,16 +35,6 @@ def over_fusion_plans(result: Result) -> Result:
     return replace(result, bound=result.fusion_bound, status=status)
 
 
-def fusion_plan_words(fusion: FusionResult) -> str:
-    """Return the number of fused groups, and what they are cut into, in words."""
-    return f"{fused_groups_words(fusion.fusion_plan)}, {cut_words(fusion)}"
-
-
-def fused_groups_words(fusion_plan: FusionPlan) -> str:
-    """Return the number of fused groups in words."""
-    return "1 fused group" if len(fusion_plan) == 1 else f"{len(fusion_plan)} fused groups"
-
-
 def tile_words(micro_batches: int, stripes: int) -> str:
     """Return the fusion tiles of a group: ``4 micro-batches of 8 stripes``, ``untiled``."""
     parts = [
@@ -56,21 +45,7 @@ def tile_words(micro_batches: int, stripes: int) -> str:
     return " of ".join(parts) or "untiled"
 
 
-def cut_words(chosen: FusionResult) -> str:
-    """Return what fused groups are cut into in words."""
-    fusion_plan = chosen.fusion_plan
-    parts = ["whole"] if any(each.count == 1 for each in fusion_plan) else []
-    fusion = sorted({each.micro_batches for each in fusion_plan} - {1})
-    if fusion:
-        parts.append(f"in {_list(fusion)} fusion tiles of {chosen.tileable.along}")
-    stripes = sorted({each.stripes for each in fusion_plan} - {1})
-    if stripes:
-        some = "some " if any(each.stripes == 1 for each in fusion_plan) else ""
-        parts.append(f"{some}in {_list(stripes)} stripes")
-    return ", ".join(parts)
-
-
-def residency_plan_words(fusion: FusionResult) -> str:
+def fusion_plan_words(fusion: FusionResult) -> str:
     """Return the number of groups of a fusion plan, and of their tiles, in words."""
     fusion_plan = fusion.fusion_plan
     untiled = sum(each.count == 1 for each in fusion_plan)

@@ -14,7 +14,7 @@ from spmopt.core.result import ObjectiveInOrder, Result, Status, Totals, relativ
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
-from spmopt.reporting.fusion_plans import cut_words, fused_groups_words, fusion_plan_words, places
+from spmopt.reporting.fusion_plans import fusion_plan_words, places
 from spmopt.reporting.headings import (
     bank_names,
     heading,
@@ -329,14 +329,8 @@ def _of_fusion_plans(machine: Machine, result: Result) -> Iterator[Figure]:
         gap = "none" if result.fusion_gap is None else percent(result.fusion_gap)
         yield Figure("fusion_gap", "gap, fusion space", result.fusion_gap, gap, PART)
     if result.fusion is not None:
-        fusion_plan, note = result.fusion.fusion_plan, cut_words(result.fusion)
-        yield Figure(
-            "fused_groups",
-            "fusion_plan",
-            len(fusion_plan),
-            fused_groups_words(fusion_plan),
-            note=note,
-        )
+        said = fusion_plan_words(result.fusion)
+        yield Figure("fused_groups", "fusion plan", len(result.fusion.fusion_plan), said)
     yield from _beside(machine, result)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from fractions import Fraction
 
@@ -23,60 +24,58 @@ SHOWN = 5
 
 def verification_lines(problem: Problem, result: Result, found: Audit) -> list[str]:
     """Return lines for people: what holds, or what does not."""
-    lines = [heading(problem, result)]
+    head, name = heading(problem, result), result.scheduler
     shown = [f"  {violation}" for violation in found.violations[:SHOWN]]
-    more = len(found.violations) - len(shown)
     if shown:
+        more = len(found.violations) - len(shown)
         rest = [f"  and {more} more"] if more else []
-        return [*lines, f"{result.scheduler}: not verified", *shown, *rest]
-    lines.append(f"{result.scheduler}: verified")
+        return [head, f"{name}: not verified", *shown, *rest]
+    weighed = ["  objective a weighted sum of both; what follows is of this sum"]
+    rows = [f"  {label:<9} {text}" for label, text in _rows(problem, result, found)]
+    if found.infeasible is None and found.value is None and found.bound is None:
+        rows.append("  nothing to verify: there is neither a schedule nor a bound")
+    notes = [f"  {text}" for text in _remarks(problem, result, found)]
+    weighed = weighed * result.objective.is_weighed
+    return [head, f"{name}: verified", *weighed, *rows, *notes]
+
+
+def _rows(problem: Problem, result: Result, found: Audit) -> Iterator[tuple[str, str]]:
+    """Yield what was checked, by name."""
 
     def quantity(value: Fraction) -> str:
         return si(*in_unit(result.objective, problem.machine, value))
 
-    if result.objective.is_weighed:
-        lines.append("  objective a weighted sum of both; what follows is of this sum")
+    fusion = result.fusion
     if found.value is not None:
-        lines.append(f"  schedule  legal by every rule and by replay; {quantity(found.value)}")
-        lines += [f"  transfers {text}" for text in transfer_counts(found.totals)]
+        yield "schedule", f"legal by every rule and by replay; {quantity(found.value)}"
+        yield from (("transfers", text) for text in transfer_counts(found.totals))
     if found.best_bound is not None:
         order = "" if result.order is None else ", for the schedule's order of operations"
-        fusion_plan = "" if result.fusion is None else ", for this fusion plan"
+        fusion_plan = "" if fusion is None else ", for this fusion plan"
         least = quantity(found.best_bound)
-        lines.append(
-            f"  bound     {least}, proved by the shadow prices in the file{fusion_plan}{order}"
-        )
-    if result.fusion is None and found.value is not None:
+        yield "bound", f"{least}, proved by the shadow prices in the file{fusion_plan}{order}"
+    if fusion is None and found.value is not None:
         least = quantity(any_order_bound(problem, result.objective))
-        lines.append(f"  any order {least} at least, whatever the order of operations")
-    if result.fusion is not None:
-        lines += _fusion_plan_lines(problem, result.fusion)
+        yield "any order", f"{least} at least, whatever the order of operations"
+    if fusion is not None:
+        yield "fusion", _tiles(problem, fusion)
     if found.fusion_bound is not None:
-        least = quantity(found.fusion_bound)
-        proof = None if result.fusion is None else result.fusion.certificate
-        few = (
-            ""
-            if proof is None or proof.fusion_space.name == "all"
-            else f" of fusion={proof.fusion_space.name}"
-        )
-        lines.append(
-            f"  fusion plans    {least} at least over the fusion space{few}, recomputed from "
-            "the duals"
-        )
+        proof = None if fusion is None else fusion.certificate
+        space = proof.fusion_space.name if proof else "all"
+        few = "" if space == "all" else f" of fusion={space}"
+        text = f"at least over the fusion space{few}, recomputed from the duals"
+        yield "", f"{quantity(found.fusion_bound)} {text}"
     gap, fusion_gap = _gap(found), _gap(found, fusion_plans=True)
     if fusion_gap is not None:
         own = "" if gap is None else f"; for this fusion plan {percent(gap)}"
-        lines.append(f"  gap       {percent(fusion_gap)} over the fusion space{own}")
+        yield "gap", f"{percent(fusion_gap)} over the fusion space{own}"
     elif gap is not None:
-        lines.append(f"  gap       {percent(gap)}")
+        yield "gap", percent(gap)
     elif found.value is not None and found.bound is not None:
-        lines.append("  gap       none: the bound is 0, or next to it")
-    lines.append(f"  status    {_status(result, found)}")
+        yield "gap", "none: the bound is 0, or next to it"
+    yield "status", _status(result, found)
     if found.infeasible is not None:
-        lines.append(f"  proof     {found.infeasible}")
-    elif found.value is None and found.bound is None:
-        lines.append("  nothing to verify: there is neither a schedule nor a bound")
-    return [*lines, *(f"  {text}" for text in _remarks(problem, result, found))]
+        yield "proof", str(found.infeasible)
 
 
 def verification_record(problem: Problem, result: Result, found: Audit) -> dict[str, object]:
@@ -156,17 +155,14 @@ def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
     return [*lines, *(note for note in result.notes if note in UNFINISHED)]
 
 
-def _fusion_plan_lines(problem: Problem, fusion: FusionResult) -> list[str]:
-    """Return a line on the fusion plan, and on the operations that it expands to."""
-    listed, count = len(fusion.tileable.operations), len(fusion.fusion_plan)
-    most = max(fused_group.micro_batches for fused_group in fusion.fusion_plan)
-    stripes = max(fused_group.stripes for fused_group in fusion.fusion_plan)
-    groups = "1 group" if count == 1 else f"{count:,} groups"
-    tiles = f", up to {tile_words(most, stripes)}" if max(most, stripes) > 1 else ""
-    return [
-        f"  fusion tiles    {listed:,} operations, {groups}{tiles}; expands to the file's "
-        f"{len(problem.operations):,} operations"
-    ]
+def _tiles(problem: Problem, fusion: FusionResult) -> str:
+    """Return groups and tiles of a fusion plan, and the operations that it expands to."""
+    listed, plan = len(fusion.tileable.operations), fusion.fusion_plan
+    most = max(each.micro_batches for each in plan), max(each.stripes for each in plan)
+    groups = "1 group" if len(plan) == 1 else f"{len(plan):,} groups"
+    tiles = f", up to {tile_words(*most)}" if max(most) > 1 else ""
+    expanded = f"expands to the file's {len(problem.operations):,} operations"
+    return f"{listed:,} operations, {groups}{tiles}; {expanded}"
 
 
 def _gap(found: Audit, *, fusion_plans: bool = False) -> float | None:

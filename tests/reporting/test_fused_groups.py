@@ -45,7 +45,7 @@ def test_fused_groups_fill_the_schedule_in_blocks_of_equal_length(picture: Sched
 def test_a_page_gets_them_in_cycles(picture: ScheduleView) -> None:
     record: Any = schedule_record(picture)
     found = record["fused_groups"]
-    assert [each["fusion"] for each in found] == [
+    assert [each["micro_batches"] for each in found] == [
         each.micro_batches for each in picture.fused_groups
     ]
     assert found[0]["start"] == 0
@@ -98,16 +98,16 @@ def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
     fusion = perceptron().result.fusion
     assert fusion is not None
     for fusion_plan, words in {
-        (one,): "1 fused group, in 4 micro-batches",
-        (replace(whole, begin=0),): "1 fused group, whole",
-        (one, striped, whole): ("3 fused groups, whole, in 4 micro-batches, some in 2 stripes"),
-        (striped,): "1 fused group, in 4 micro-batches, in 2 stripes",
+        (one,): "1 group, 4 micro-batches",
+        (replace(whole, begin=0),): "1 group, 1 untiled",
+        (one, striped, whole): "3 groups, 1 untiled, 4 micro-batches, 2 stripes",
+        (striped,): "1 group, 4 micro-batches, 2 stripes",
     }.items():
         assert fusion_plan_words(replace(fusion, fusion_plan=fusion_plan)) == words
     tokens = replace(
         fusion, fusion_plan=(one,), tileable=replace(fusion.tileable, along="axis 1 of x")
     )
-    assert fusion_plan_words(tokens) == "1 fused group, in 4 fusion tiles of axis 1 of x"
+    assert fusion_plan_words(tokens) == "1 group, 4 parts of axis 1 of x"
 
 
 @pytest.mark.parametrize(

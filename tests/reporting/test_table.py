@@ -98,7 +98,10 @@ def test_the_gap_of_a_class_stands_where_there_is_one(certified: bool) -> None:
     assert shown.columns[place - 1] == "gap"
     assert [row[place] for row in shown.rows] == ["+10.0 %" if certified else "~+10.0 %", "-"]
     source = "certified bound" if certified else "bound of it"
-    assert f"whole: at most 10 % above the least for whole tensors ({source})" in shown.remarks
+    assert (
+        f"{bare.scheduler}: at most 10 % above the least for whole tensors ({source})"
+        in shown.remarks
+    )
 
 
 def test_a_pipe_gets_all_in_one_line_each() -> None:
@@ -138,6 +141,6 @@ def test_a_reason_is_given_once() -> None:
     ]
     assert compare_view(PROBLEM, some).remarks == (
         f"lru, belady: {NOTE}",
-        "page: tried",
-        "whole: other",
+        "residency: tried",
+        "residency:granularity=tensor: other",
     )

@@ -8,7 +8,7 @@ from typing import Any
 from spmopt.core.problem import Problem
 from spmopt.reporting.ablation.decisions import Decision, Key
 from spmopt.reporting.ablation.sentences import remarks, sentences
-from spmopt.reporting.fusion_plans import cut_words, fused_groups_words
+from spmopt.reporting.fusion_plans import fusion_plan_words
 from spmopt.reporting.headings import heading
 from spmopt.reporting.plain import Json, column, table
 from spmopt.reporting.quantities import percent, seconds, si
@@ -93,7 +93,7 @@ def by(decision: Decision) -> str:
         return decision.why
     fusion, name = decision.result.fusion, decision.result.scheduler
     if fusion is not None:
-        name = f"{name}: {fused_groups_words(fusion.fusion_plan)}, {cut_words(fusion)}"
+        name = f"{name}: {fusion_plan_words(fusion)}"
     return f"searched order, {name}" if decision.is_reordered else name
 
 

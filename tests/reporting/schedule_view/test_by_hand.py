@@ -108,7 +108,7 @@ def test_a_tensor_moves_to_another_bank(timing: str) -> None:
     assert figures["moved"]["value"] == totals.moved_bytes > 0
     for number, size in enumerate(totals.bank_read_bytes):
         assert figures[f"bank-{number}"]["text"].startswith(f"{si(float(size), 'B')} read")
-    assert "no lane of dual values: with several banks" in record["remarks"][-1]
+    assert "no lane of shadow prices: with several banks" in record["remarks"][-1]
     assert record["shadow_prices"]["per_mb"] is record["shadow_prices"]["per_gbps"] is None
 
 

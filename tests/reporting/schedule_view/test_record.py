@@ -194,8 +194,8 @@ def test_what_cannot_be_shown_is_said_in_a_line() -> None:
     empty = changed(stored, schedule=None, totals=None, value=None, status=Status.UNKNOWN)
     with pytest.raises(InputError, match=r"hand, belady: holds no schedule \(unknown\); name"):
         ScheduleView.of(empty)
-    with pytest.raises(InputError, match="no choice for timing called 'repaly'; did you mean"):
-        ScheduleView.of(stored, timing="repaly")
+    with pytest.raises(InputError, match="no choice for timing called 'stpe'; did you mean"):
+        ScheduleView.of(stored, timing="stpe")
 
 
 def test_a_schedule_for_the_replay_says_that_steps_have_barriers() -> None:

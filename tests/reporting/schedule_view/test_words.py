@@ -85,6 +85,6 @@ def test_times_of_the_replay_are_called_so(tmp_path: Path, monkeypatch: pytest.M
     spent = metrics(steps.problem.machine, steps.totals)
     time, moved = si(spent.time_s, "s"), si(steps.totals.traffic_bytes, "B")
     assert f"time {time} (objective), traffic {moved}" in said[0]
-    assert f"time {time} (objective), replay {si(spent.replay_s, 's')}" in said[1]
+    assert f"time {time} (objective), traffic {moved}, replay {si(spent.replay_s, 's')}" in said[1]
     assert "without barriers" in said[1]
     assert f"traffic {moved} (objective), time {time}" in said[2]

@@ -87,7 +87,7 @@ def test_what_is_kept_more_is_what_the_differences_say() -> None:
         cells = by_boxes(one, Boxes.of(one, bytes_kept_more(one, other)))
         assert cells == by_gaps(one, other)
         seen += len(cells)
-    assert seen > 20
+    assert seen > 5
 
 
 def test_another_problem_is_refused() -> None:

@@ -37,11 +37,13 @@ def test_a_page_and_result_files(run: Run, tmp_path: Path) -> None:
     record = ran.record
     assert ran.code == 0
     assert ran.err.replace("\n", "").startswith(f"{page}: lstm: what each decision is worth")
-    shown = Document.of(page.read_text()).blocks()["ablation"]
-    assert [each["time_s"] for each in shown["decisions"]] == [
-        each["time_s"] for each in record["decisions"]
-    ]
-    assert shown["sentences"] == record["sentences"]
+    document = Document.of(page.read_text())
+    table = document.blocks()["table-0"]
+    time = [column["name"] for column in table["columns"]].index("time_s")
+    times = [each["time_s"] for each in record["decisions"]]
+    assert [row[time] for row in table["rows"]] == times
+    said = [text for _, text in document.all("li")]
+    assert said[: len(record["sentences"])] == record["sentences"]
     assert {each.stem for each in folder.iterdir()} == {*Key}
     for name, row in zip(Key, record["decisions"], strict=True):
         totals = json.loads((folder / f"{name}.json").read_text())["totals"]

@@ -1,6 +1,5 @@
 """``report`` and ``plot`` of sweeps and of searches: files, what they say, what they refuse."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 from sqlite3 import connect
@@ -45,10 +44,10 @@ def test_the_page_of_a_sweep_has_its_rows(run: Run, swept: Path) -> None:
     record = run(f"report {swept} -o r.html --json").record
     text = Path("r.html").read_text()
     assert record == {"file": "r.html", "sweep": "rows.csv", "rows": 6, "bytes": len(text.encode())}
-    curves = Document.of(text).blocks()["curves"]
+    table = Document.of(text).blocks()["table-1"]
     _, head, *lines = swept.read_text().splitlines()
-    assert set(curves["rows"]) <= set(head.split(","))
-    assert len(curves["rows"]["time_s"]) == len(lines)
+    assert {column["name"] for column in table["columns"]} <= set(head.split(","))
+    assert len(table["rows"]) == len(lines)
     assert run(f"report {swept} -o r.html").out.startswith("r.html: ")
 
 
@@ -66,15 +65,17 @@ def test_the_page_of_a_search_is_its_front(run: Run) -> None:
     record = run("report --storage tune.db -o r.html --json").record
     text = Path("r.html").read_text()
     blocks = Document.of(text).blocks()
+    rows = blocks["table-0"]["rows"]
     members = [each["trial"] for each in shown["front"]]
-    assert record["front"] == blocks["front"]["members"] == members
+    assert record["front"] == members
+    assert sorted(row[0] for row in rows if row[1] == "front") == sorted(members)
     said = f"9 trials, {len(members)} on the front"
     assert said in run("report --storage tune.db -o r.html").out
     assert "9 trials, the best 1 shown" in run("report --storage tune.db --top 1 -o r.html").out
     assert record["schedules"] == len(members)
     assert record["bytes"] == len(text.encode())
     rows = [list(each.values()) for each in shown["shadow_prices"]]
-    assert [row[2:] for row in blocks["front"]["duals"]["rows"]] == [row[3:] for row in rows]
+    assert [row[2:] for row in blocks["table-2"]["rows"]] == [row[3:] for row in rows]
 
 
 def test_schedules_that_are_gone_have_commands(run: Run, tmp_path: Path) -> None:
@@ -83,12 +84,11 @@ def test_schedules_that_are_gone_have_commands(run: Run, tmp_path: Path) -> None
         path.unlink()
     assert run("report --study s -o r.html --json").record["schedules"] == 0
     blocks = Document.of(Path("r.html").read_text()).blocks()
-    assert (blocks["front"]["duals"] or {"rows": []})["rows"] == []
-    for each in blocks["commands"]["schedules"]:
-        show, report = each["commands"]
-        assert run(show.removeprefix("spmopt ")).code == 0
-        assert run(report.removeprefix("spmopt ")).code == 0
-        assert Path(f"trial-{each['trial']}.html").exists()
+    assert "table-2" not in blocks
+    for trial, _, commands in blocks["table-3"]["rows"]:
+        for command in commands.split(" && "):
+            assert run(command.removeprefix("spmopt ")).code == 0
+        assert Path(f"trial-{trial}.html").exists()
 
 
 def test_a_search_is_drawn_by_what_is_asked_for(run: Run) -> None:
@@ -104,8 +104,9 @@ def test_bounds_alone_have_no_schedules(run: Run) -> None:
     run(f"tune {MLP} --space s.toml --objective time,cost -s bound --trials 3 --workers 0")
     assert run("report --storage tune.db -o r.html --json").record["schedules"] == 0
     blocks = Document.of(Path("r.html").read_text()).blocks()
-    assert blocks["front"]["bounds_only"]
-    assert blocks["commands"]["schedules"] == []
+    titles = [column["title"] for column in blocks["table-0"]["columns"]]
+    assert "time ≥" in titles
+    assert "table-3" not in blocks
 
 
 def test_what_does_not_go_together_is_refused(run: Run, swept: Path) -> None:
@@ -145,6 +146,7 @@ def test_a_search_without_a_member_is_shown(run: Run) -> None:
     Path("s.toml").write_text(SPACE.replace("gbps <= 1.5", "time_s <= 1e-9"))
     run(f"{TUNE} --no-prune --trials 3")
     assert run("report --storage tune.db -o r.html --json").record["front"] == []
-    record = Document.of(Path("r.html").read_text()).blocks()["front"]
-    assert json.dumps(record["members"]) == "[]"
+    rows = Document.of(Path("r.html").read_text()).blocks()["table-0"]["rows"]
+    assert rows
+    assert not any(row[1] == "front" for row in rows)
     assert run("plot --storage tune.db -o f.png").code == 0

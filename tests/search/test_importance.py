@@ -91,5 +91,5 @@ def test_without_scikit_learn_a_search_ends_and_says_what_to_install(
     assert (shown.code, "scikit-learn" in shown.out) == (0, True)
     page = run("report --storage t.db --study t -o r.html")
     assert page.code == 0
-    front = Document.of(Path("r.html").read_text(encoding="utf-8")).blocks()["front"]
-    assert lines[0] in front["lines"]
+    document = Document.of(Path("r.html").read_text(encoding="utf-8"))
+    assert lines[0] in [text for _, text in document.all("li")]

@@ -83,7 +83,7 @@ def computed(graph: Graph, node: Node, kernel: NodeKernel, values: dict[int, Arr
     return [np.asarray(each) for each in kernel(call)]
 
 
-@pytest.mark.parametrize("name", list(filter(of_onnx, names())))
+@pytest.mark.parametrize("name", [each for each in names() if of_onnx(each)])
 def test_kernels_compute_what_onnx_does(name: str) -> None:
     graph = graphs(name)[0]
     values = initial_values(graph, "normal", 0)
@@ -106,7 +106,7 @@ def is_trained(name: str) -> bool:
     return len(graphs(name)) > 1 and name not in NO_SLOPES
 
 
-@pytest.mark.parametrize("name", list(filter(is_trained, names())))
+@pytest.mark.parametrize("name", [each for each in names() if is_trained(each)])
 def test_gradients_are_slopes(name: str) -> None:
     graph = with_element_type(graphs(name)[1], "fp64")
     tileable = tileable_graph_for(lower_listed(graph, MACHINE), None, None)

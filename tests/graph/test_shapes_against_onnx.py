@@ -1,6 +1,6 @@
 """Result shapes equal those of ONNX's own shape inference, on random attributes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import onnx
 import pytest
@@ -142,30 +142,33 @@ def test_slice(start: int, end: int, step: int) -> None:
     check("Slice", [(4, 10)], starts=(start,), ends=(end,), axes=(1,), steps=(step,))
 
 
+_Case = tuple[str, list[Shape], dict[str, Attribute]]
 _X, _C = (2, 3, 4, 5), (3,)
-_CASES: list[tuple[str, list[Shape], dict[str, Attribute]]] = [
-    *(
-        ("Gemm", [a, b, (7,)], {"transA": a[0] == 5, "transB": b[0] == 7})
-        for a in ((3, 5), (5, 3))
-        for b in ((5, 7), (7, 5))
-    ),
-    *(("Concat", [(2, 3, 4), (2, 3, 4), (2, 3, 4)], {"axis": axis}) for axis in range(-3, 3)),
-    *(("Split", [(5, 6)], {"axis": axis, "split": (1, 2, 3)}) for axis in (1, -1)),
-    *(("Transpose", [_X], {"perm": perm}) for perm in ((0, 2, 3, 1), (3, 2, 1, 0))),
-    *(("Pad", [(2, 3, 4)], {"pads": pads}) for pads in ((0, 1, 2, 3, 0, 1), (1, 0, 0, 0, 2, 0))),
-    *(
-        ("Reshape", [(2, 3, 4)], {"shape": shape})
-        for shape in ((24,), (-1,), (0, -1), (2, 0, -1), (4, 3, 2), (-1, 2, 2, 3), (0, 0, 0))
-    ),
-    *(("Flatten", [(2, 3, 4)], {"axis": axis}) for axis in range(-3, 4)),
-    *(("Squeeze", [(2, 1, 3, 1)], {"axes": axes}) for axes in ((1,), (-1,), (1, 3), (3, 1))),
-    *(("Unsqueeze", [(2, 3, 4)], {"axes": axes}) for axes in ((0,), (-1,), (1, 3), (-2, 0))),
-    *(
-        ("ReduceMean", [(2, 3, 4)], {"axes": axes, "keepdims": keep})
-        for axes in ((0,), (-1,), (0, 2))
-        for keep in (0, 1)
-    ),
-    *((operator, [_X], {}) for operator in ("Relu", "Softmax", "GlobalMaxPool", "Transpose")),
+
+
+def each(operator: str, inputs: list[Shape], name: str, values: Iterable[Attribute]) -> list[_Case]:
+    """Return a case for each value of an attribute."""
+    return [(operator, inputs, {name: value}) for value in values]
+
+
+_CASES: list[_Case] = [
+    ("Gemm", [(3, 5), (5, 7), (7,)], {}),
+    ("Gemm", [(5, 3), (7, 5), (7,)], {"transA": 1, "transB": 1}),
+    *each("Concat", [(2, 3, 4)] * 3, "axis", range(-3, 3)),
+    ("Split", [(5, 6)], {"axis": 1, "split": (1, 2, 3)}),
+    ("Split", [(6, 5)], {"axis": -2, "split": (1, 2, 3)}),
+    *each("Transpose", [_X], "perm", [(0, 2, 3, 1), (3, 2, 1, 0)]),
+    *each("Pad", [(2, 3, 4)], "pads", [(0, 1, 2, 3, 0, 1), (1, 0, 0, 0, 2, 0)]),
+    *each("Reshape", [(2, 3, 4)], "shape", [(24,), (-1,), (0, -1), (2, 0, -1), (-1, 2, 2, 3)]),
+    *each("Flatten", [(2, 3, 4)], "axis", range(-3, 4)),
+    *each("Squeeze", [(2, 1, 3, 1)], "axes", [(1,), (-1,), (1, 3), (3, 1)]),
+    *each("Unsqueeze", [(2, 3, 4)], "axes", [(0,), (-1,), (1, 3), (-2, 0)]),
+    *each("ReduceMean", [(2, 3, 4)], "axes", [(0,), (-1,), (0, 2)]),
+    ("ReduceMean", [(2, 3, 4)], {"axes": (0, -1), "keepdims": 0}),
+    ("Relu", [_X], {}),
+    ("Softmax", [_X], {}),
+    ("GlobalMaxPool", [_X], {}),
+    ("Transpose", [_X], {}),
     ("BatchNormalization", [_X, _C, _C, _C, _C], {}),
     ("LayerNormalization", [_X, (5,), (5,)], {}),
     ("RotaryEmbedding", [(2, 5, 32), (2, 5, 4), (2, 5, 4)], {"num_heads": 4}),

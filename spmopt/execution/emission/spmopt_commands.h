@@ -92,7 +92,7 @@ struct spmopt_command {
     uint32_t step;
     int32_t operation; /* of SPMOPT_COMPUTE, else -1 */
     int32_t tensor;    /* of all others, else -1 */
-    uint32_t passes;
+    uint32_t fetches;
     uint64_t tensor_offset;
     uint64_t bytes;
     uint64_t dram_address;     /* of DMA, else 0 */

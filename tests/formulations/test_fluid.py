@@ -53,24 +53,6 @@ def changed(problem: Problem, **machine: Any) -> Problem:
     return replace(problem, machine=replace(problem.machine, **machine))
 
 
-def test_monotone_in_capacity_and_bandwidth_and_convex_in_capacity() -> None:
-    for seed in some(range(8)):
-        problem = random_problem(seed, max_operations=8, max_tensors=5, duplex=True)
-        machine, objective = problem.machine, (MAKESPAN, TRAFFIC)[seed % 2]
-        least, middle, most = (
-            proved(
-                changed(problem, spm_bytes=machine.spm_bytes + k * machine.page_bytes), objective
-            )
-            for k in range(3)
-        )
-        faster = changed(problem, dram_bytes_per_s=2 * machine.dram_bytes_per_s)
-        slack = 1 + Fraction(2 * TOLERANCE)
-        assert middle <= least * slack, seed
-        assert most <= middle * slack, seed
-        assert proved(faster, objective) <= least * slack, seed
-        assert 2 * middle <= (least + most) * slack, seed
-
-
 @pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC], ids=lambda one: one.name)
 def test_tensors_of_many_gigabytes(objective: Objective) -> None:
     """Sums of such sizes are off by more than the smallest part of a byte that counts."""

@@ -240,13 +240,6 @@ def test_a_smaller_family_is_no_better_and_its_fusion_plans_are_of_it() -> None:
     assert none > every
 
 
-@nightly
-def test_covers_of_attention_are_of_their_family_too() -> None:
-    """All of them would take minutes; the first that is near enough the bound will do."""
-    none, *others = of_fusion_spaces(attention(), 0.25)
-    assert all(0 < each < none for each in others)
-
-
 def test_a_fusion_plan_outside_the_family_of_its_bound_is_refused() -> None:
     problem = tight(mlp())
     result = solve(problem, "fusion", request(tolerance=0.2))

@@ -9,25 +9,23 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-import spmopt
 from formulations.solver import apart
 from spmopt.core.errors import ScheduleError, SpmoptError
-from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.objective import MAKESPAN
 from spmopt.core.order import dependences, reorder
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
-from spmopt.solving import compare, run_parallel
+from spmopt.solving import run_parallel
 from spmopt.solving.order_moves import Move, OrderMoves, _carry, _Judge
 from spmopt.solving.orders import search_orders
 from spmopt.solving.run_parallel import Case, schedule_all
-from spmopt.verifier import bound, verify
+from spmopt.verifier import bound
 from tests.checked import need
 from tests.instances import golden
-from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem
-from tests.thorough import nightly, share, some
+from tests.thorough import share, some
 from tests.verifier.test_bound import random_duals
 
 
@@ -150,16 +148,3 @@ def test_a_process_that_dies_leaves_out_its_order(monkeypatch: pytest.MonkeyPatc
 
 def illegal(*_: object, **given: object) -> Result:
     raise ScheduleError("scheduler residency: not legal: R1")
-
-
-@nightly
-@pytest.mark.parametrize("name", ["squeezenet", "bert-tiny"])
-def test_joint_is_no_worse_at_any_size(name: str) -> None:
-    workload = spmopt.load(name, training=True, batch=1)
-    problem = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
-    request = Request(objective=REPLAY, time_limit_s=2, threads=1)
-    by_steps, joint = compare(problem, ["residency", "joint"], request)
-    assert exact(joint) <= exact(by_steps)
-    assert need(joint.bound) <= exact(joint)
-    report = verify(problem, need(joint.schedule))
-    assert need(report.replay).cycles == exact(joint)

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
-from spmopt.verifier import ScheduleArrays, replay, verify
+from spmopt.verifier import ScheduleArrays, replay
 from spmopt.verifier.rules import rule_r0
 from spmopt.verifier.runs import Runs
 from spmopt.verifier.violation import MAX_PER_CHECK
-from tests.verifier.builders import LOAD, machine, operation, schedule, tensor
 from tests.verifier.naive_replay import NaiveReplay
 from tests.verifier.random_plans import random_schedule
 from tests.verifier.test_mutations import random_change
@@ -52,31 +51,6 @@ def test_the_same_times(duplex: bool) -> None:
         spans = zip(found.operation_start.tolist(), found.operation_end.tolist(), strict=True)
         assert list(spans) == naive.operations
         assert naive.wrong == []
-
-
-def test_pages_given_up_unused_are_free_at_once() -> None:
-    """x is used in step 0 for 50 cycles, then loaded again in vain; y takes its page after that."""
-    problem = Problem(
-        name="vain",
-        machine=machine(2),
-        tensors=(tensor("x", 4, "d"), tensor("y", 4, "d")),
-        operations=(
-            operation("long", (0,), (), 50),
-            operation("idle", (), (), 1),
-            operation("idle too", (), (), 1),
-            operation("use", (1,), (), 1),
-        ),
-    )
-    residency_plan = schedule(
-        4,
-        [(0, 0, 1, 4), (0, 2, 3, 4), (1, 3, 4, 4)],
-        [(0, LOAD, 0, 0, 4, 1), (2, LOAD, 0, 0, 4, 1), (3, LOAD, 1, 0, 4, 1)],
-        [(0, 0, 1, 0, 0, 1), (0, 0, 1, 1, 2, 3), (1, 0, 1, 1, 3, 4)],
-    )
-    view = ScheduleArrays.of(problem, residency_plan)
-    assert replay(view).command_start.tolist() == [0, 4, 8]
-    assert [NaiveReplay(view).spans[row][0] for row in range(3)] == [0, 4, 8]
-    assert verify(problem, residency_plan).legal
 
 
 @pytest.mark.parametrize("duplex", [False, True])

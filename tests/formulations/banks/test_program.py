@@ -1,7 +1,5 @@
 """The program in bytes: against the plain model, its own dual, and itself over fewer cells."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -113,21 +111,3 @@ def test_fewer_cells_cost_no_less_and_promising_ones_make_up_for_it(seed: int) -
     assert min(values) >= least * (1 - NEAR)
     assert values == sorted(values, reverse=True) or max(np.diff(values)) <= NEAR * least
     assert values[-1] == pytest.approx(least, rel=NEAR)
-
-
-def test_larger_banks_cost_no_more() -> None:
-    for seed in range(10):
-        problem = banked(seed)
-        objective = objective_named("traffic", problem.machine)
-        machine = problem.machine
-        banks = tuple(
-            replace(bank, spm_bytes=bank.spm_bytes + machine.page_bytes) for bank in machine.banks
-        )
-        size = sum(bank.spm_bytes for bank in banks)
-        larger = replace(problem, machine=replace(machine, spm_bytes=size, banks=banks))
-        values = []
-        for case in (problem, larger):
-            facts = facts_of(case, objective)
-            built, answer = solved(facts, Field(facts.line))
-            values.append(built.value(answer))
-        assert values[1] <= values[0] * (1 + NEAR) + NEAR

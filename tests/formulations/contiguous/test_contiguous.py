@@ -16,7 +16,6 @@ from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.packing import ORDERS, cut, pack
 from formulations.contiguous.rounds import ContiguousPlan
 from formulations.contiguous.schedule import schedule
-from formulations.residency import page
 from spmopt.assemble import assemble
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError, ScheduleError
@@ -24,14 +23,10 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Ranges, ResidencyPlan, Schedule
 from spmopt.core.scheduler import Request
-from spmopt.frontends import zoo
-from spmopt.graph.lower import lower
-from spmopt.graph.training import training_graph
-from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.solving import compare
 from spmopt.verifier import bound, require_legal
-from tests.checked import need, totals_of
+from tests.checked import need
 from tests.instances.golden import problem as golden
 from tests.strategies import random_problem
 from tests.thorough import nightly, share
@@ -70,17 +65,6 @@ def test_random_problems(seed: int, objective: Objective) -> None:
         scheduled(problem, objective, 2.0)
     except InfeasibleError:
         return
-
-
-@nightly
-@pytest.mark.parametrize(("name", "spm", "cost"), [("resnet50", "24MB", 5e-3)])
-def test_contiguity_costs_little(name: str, spm: str, cost: float) -> None:
-    machine = load_machine("rtx2080ti", {"spm": spm})
-    problem = lower(training_graph(zoo.network(name)), machine, mapper="panel")
-    found = totals_of(problem, scheduled(problem, MAKESPAN, tolerance=cost / 2))
-    outcome = page.schedule(problem, Request())
-    least = bound(problem, need(outcome.certificate))
-    assert found.makespan_cycles <= least * (1 + Fraction(cost))
 
 
 def test_without_time_starts_are_placed_once_each(monkeypatch: pytest.MonkeyPatch) -> None:

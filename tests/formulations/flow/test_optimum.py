@@ -26,7 +26,7 @@ from tests.formulations.flow.cases import OBJECTIVES, pinned_problems, random_pi
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.small import small_optimum
 from tests.strategies import problems
-from tests.thorough import share
+from tests.thorough import share, some
 from tests.tiles.cases import grid, machine
 from tests.tiny import Op, tiny
 
@@ -78,7 +78,7 @@ def test_full_pages_leave_no_gap(problem: Problem) -> None:
 
 def test_larger_ones_have_the_plain_optimum() -> None:
     met = 0
-    for seed in range(60):
+    for seed in some(range(60), 2):
         problem = random_pinned(seed, seed % 5, **LARGER)
         objective = OBJECTIVES[seed % 2]
         if not applies(problem, objective):
@@ -90,12 +90,12 @@ def test_larger_ones_have_the_plain_optimum() -> None:
         assert relaxed.gap == 0
         assert float(relaxed.value) == pytest.approx(plain(problem, objective), rel=1e-6)
         assert float(bound(problem, relaxed.certificate)) == pytest.approx(float(relaxed.value))
-    assert met > 20
+    assert met > share(20, 2)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("sizes", [(6, 4, 6), (5, 4, 7), (4, 6, 5)])
-@pytest.mark.parametrize("spm_pages", [3, 5, 9])
+@pytest.mark.parametrize("spm_pages", some([5, 3, 9], 3))
 def test_tiles(order: str, sizes: tuple[int, int, int], spm_pages: int) -> None:
     # Tiles have 2 x 2 elements of 4 bytes, at ragged edges fewer; a page holds 16 bytes.
     cut = grid(sizes, (2, 2, 2))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import islice, pairwise
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formulations.fusion import schedule
 from formulations.fusion.agreement import Agreement
 from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
 from formulations.fusion.paths import FusedGroupArcs
@@ -26,13 +24,10 @@ from spmopt.core.fusion.stripe_bounds import Skews, Striped, follow, tabulate
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import objective_named
 from spmopt.core.operation import OpMapping
-from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.lower import lower
 from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
-from spmopt.solving import solve
 from spmopt.verifier.fused_group_ends import Ends
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
 from spmopt.verifier.pricing import Pricing
@@ -40,7 +35,7 @@ from tests.checked import need
 from tests.formulations.fusion.test_carried import BITS, Duals, priced, random_duals
 from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.graph.feature_maps import feature_maps
-from tests.thorough import nightly, share
+from tests.thorough import share
 
 STRIPES = (1, 2, 3, 4)
 MACHINE = load_machine("rtx2080ti", {"spm": "4MB"})
@@ -332,35 +327,3 @@ def test_stripes_beyond_the_rows_there_are_take_no_time() -> None:
     assert "in some of 1000000000000 stripes" in found.obstacle(
         FusedGroup(begin=0, end=1, stripes=10**12)
     )
-
-
-@nightly
-def test_stripes_pay_where_an_image_does_not_fit() -> None:
-    """Values of all fusion plans, with stripes and without, and the least that computing takes."""
-    found = tileable(zoo.network("mobilenetv2", batch=4), MACHINE)
-    time = objective_named("time", MACHINE)
-    bounds = []
-    for name in ("batch", "all"):
-        figures = Listed(found, time, found.fusion_space(name))
-        arcs = FusedGroupArcs(figures, float(figures.capacity))
-        bounds.append(arcs.cheapest(lambda: False).value)
-        floor = np.min(
-            [figures.cycles(micro_batches) for micro_batches in figures.micro_batches], axis=0
-        ).sum()
-        assert bounds[-1] >= floor * (1 - 1e-9)
-    assert bounds[1] < 0.8 * bounds[0]
-
-
-@nightly
-def test_the_search_finds_stripes_and_says_what_it_is_a_bound_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Fusion plans of the batch are left after two counted seconds; the limit is for a busy machine.
-    monkeypatch.setattr(schedule, "_BATCH_SHARE", 0.025)
-    monkeypatch.setattr(schedule, "_FIRST_SHARE", 0.035)
-    graph, machine = zoo.network("mobilenetv2", batch=1), load_machine("rtx2080ti", {"spm": "2MB"})
-    problem = replace(lower(graph, machine), listed=partial(tileable, graph))
-    result = solve(problem, "fusion", Request(threads=1, time_limit_s=60, tolerance=0.25))
-    assert any(fused_group.stripes > 1 for fused_group in need(result.fusion).fusion_plan)
-    assert need(need(result.fusion).certificate).fusion_space.stripes == (1, 2, 4, 8)
-    assert 0 <= need(result.fusion_gap) < 0.3

@@ -18,6 +18,7 @@ from spmopt.core.result import Status
 from tests.checked import need
 from tests.formulations.placement.brute_force import draw, least_height
 from tests.formulations.placement.test_place import PUBLISHED, published
+from tests.thorough import some
 
 
 def test_dives_come_down_and_stay_legal() -> None:
@@ -61,7 +62,7 @@ def test_dives_are_never_below_the_least_height(seed: int) -> None:
 
 
 def test_with_a_capacity_it_is_never_worse_than_without_minimize() -> None:
-    for name in ("C", "J"):
+    for name in some(("C", "J"), 2):
         enough = place(published(name), PUBLISHED, 60.0)
         lowest = minimize(published(name), PUBLISHED, 2.0)
         assert need(lowest.placement).height_bytes <= need(enough.placement).height_bytes
@@ -116,7 +117,7 @@ def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) 
         assert (found.placement and found.placement.height_bytes) == least
 
 
-@pytest.mark.parametrize("name", ["C", "J", "E"])
+@pytest.mark.parametrize("name", some(["C", "J", "E"], 3))
 def test_what_is_told_gets_better_and_ends_at_the_answer(name: str) -> None:
     news: list[tuple[int | None, int]] = []
     found = minimize(published(name), None, 1.5, on_improved=lambda *told: news.append(told))

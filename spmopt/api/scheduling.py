@@ -103,33 +103,31 @@ def solve(
     A policy itself may stand in place of a name: a function from a problem to residency
     intervals (:data:`spmopt.core.scheduler.Policy`). So may an :class:`Objective`.
     """
-    from spmopt.api.fusion import solver
+    from spmopt.api.fusion import resolve_fusion, solver, with_fusion_scheduler
     from spmopt.api.in_order import is_ordered, solve_named
     from spmopt.core.objective import with_timing
-    from spmopt.solving import SolveParams
+    from spmopt.solving import SolveParams, compare_fused
     from spmopt.solving import solve as run
 
-    objective = with_timing(objective, timing)
-    chosen = solver(scheduler, fusion, fusion_plan)
+    entry, objective = solver(scheduler, fusion, fusion_plan), with_timing(objective, timing)
+    search = params or SolveParams()
     options: dict[str, Any] = {"tolerance": tolerance, "threads": threads, "callbacks": callbacks}
-    if is_ordered(objective):
 
-        def solve_for(aim: Objective, limit_s: float) -> Solution:
-            limits = {"time_limit": limit_s, "params": params, **options}
-            return solve(
-                problem, scheduler, fusion=fusion, fusion_plan=fusion_plan, objective=aim, **limits
-            )
+    def solve_for(aim: str | Objective, limit_s: float) -> Solution:
+        request = _request(problem, aim, time_limit=limit_s, **options)
+        if fusion_plan is None:
+            return Solution.of(problem, run(problem, entry, request, search))
+        # Another scheduler bounds the fusion space.
+        entries = with_fusion_scheduler({entry.name: entry}, fusion, fusion_plan).values()
+        groups = resolve_fusion(problem, fusion_plan, fusion)
+        results = compare_fused(problem, list(entries), request, groups, search)
+        table = ComparisonTable(problem, results)
+        return table.on_fusion_plan.get(entry.name) or table[entry.name]
 
-        require_limits(time_limit, tolerance, threads=threads)
-        return solve_named(str(objective), chosen, problem.machine, solve_for, time_limit)
-    if fusion_plan is not None:  # its bound over the fusion space is of another scheduler
-        limits = {"time_limit": time_limit, "params": params, **options}
-        found = compare(
-            problem, [chosen], fusion=fusion, fusion_plan=fusion_plan, objective=objective, **limits
-        )
-        return found.on_fusion_plan.get(chosen.name) or found[chosen.name]
-    request = _request(problem, objective, time_limit=time_limit, **options)
-    return Solution.of(problem, run(problem, chosen, request, params or SolveParams()))
+    if not is_ordered(objective):
+        return solve_for(objective, time_limit)
+    require_limits(time_limit, tolerance, threads=threads)
+    return solve_named(str(objective), entry, problem.machine, solve_for, time_limit)
 
 
 @check

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from spmopt import __version__
-from spmopt.core.problem import Problem
-from spmopt.core.result import Result
 
-if TYPE_CHECKING:  # only of a file
+if TYPE_CHECKING:  # they would load numpy, and help should not
     from spmopt.core.fusion.stored import StoredFusion
+    from spmopt.core.problem import Problem
+    from spmopt.core.result import Result
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -67,9 +67,6 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
         "whole",
         "gaps",
         "scale",
-        "anytime",
-        "walk",
-        "plain",
         "contiguous",
         "front",
         "tiles",
@@ -255,7 +252,7 @@ def test_a_process_that_is_killed_is_replaced(
     assert capsys.readouterr().err.count("died and was replaced") == min(deaths, 2)
 
 
-@pytest.mark.parametrize("name", ["place", "tune", "joint", "settings"])
+@pytest.mark.parametrize("name", ["place", "tune", "joint"])
 def test_scripts_run_from_anywhere(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(RESULTS / name / "run.py"), "--quick"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -221,15 +221,10 @@ def sweeps(
 
 def swept(sweep: Sweep) -> list[Row]:
     """Run a sweep in this process: a row for each capacity and scheduler, all verified."""
-    return run_sweep(sweep, 0)[0]
-
-
-def run_sweep(sweep: Sweep, jobs: int) -> tuple[list[Row], int]:
-    """Run a sweep in processes; give rows, and how many solutions its curves took."""
     table = RowTable(None, SweepColumns(["part"]), {})
-    with TaskQueue(jobs) as queue:
-        solves = run_sweeps([sweep], table, queue, warn=report)
-    return list(table.rows), solves
+    with TaskQueue() as queue:
+        run_sweeps([sweep], table, queue, warn=report)
+    return list(table.rows)
 
 
 def tabulated(heads: Sequence[str], lines: Iterable[Sequence[str]], left: int = 1) -> pd.DataFrame:

@@ -75,7 +75,7 @@ def search(
 ) -> int:
     """Search machines for networks (default command).
 
-    Each machine has verified schedules with certified bounds. 'spmopt tune show' shows the front,
+    Each machine has verified schedules with certified bounds. 'spmopt tune show' shows the front
     and the schedule of any trial.
     """
     from spmopt.cli.terminal.output import exit_code

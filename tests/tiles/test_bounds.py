@@ -20,7 +20,6 @@ from spmopt.tiles.bounds import least_touched, makespan_bound, traffic_bound
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.order_search import good_order
 from spmopt.tiles.window import Window
 from tests.policies.owed import residency_plan_of, totals
 from tests.tiles.brute_force import least_traffic
@@ -157,10 +156,9 @@ def test_never_above_a_schedule_of_a_feature_map(seed: int) -> None:
     generator, both = np.random.default_rng(seed), seed % 4 > 0
     cells, small = little_room(generator, both)
     bound = traffic_bound(cells, small, input_gradient=both).size_bytes
-    walks = good_order(cells, 3, input_gradient=both, evaluations=60).order
     for order in (
         cells.products * (not both) + generator.permutation((1 + both) * cells.products),
-        walks.through(cells, input_gradient=both),
+        ORDERS["interleaved"].through(cells, input_gradient=both),
     ):
         for resident, policy in ((True, "double-buffer:reuse=sums"), (False, "stream")):
             problem = backward(cells, small, order, resident=resident)

@@ -68,3 +68,11 @@ def test_constraints_of_what_is_put_back_are_noted_anew(tmp_path: Path) -> None:
     counted = tally(trial_records(again))
     assert states.count("put_back") == counted["put_back"] == 1
     assert sum(counted.values()) == len(states) == 4
+
+
+def test_a_sqlite_file_is_written_ahead(tmp_path: Path) -> None:
+    """Else each of some twenty transactions of a trial waits for the disk, and for its readers."""
+    storage = open_storage(str(tmp_path / "s.db"))
+    assert isinstance(storage, RDBStorage)
+    with storage.engine.connect() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"

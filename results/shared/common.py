@@ -17,6 +17,7 @@ from results.shared.page import (
     collect,
     comma_separated,
     command_line,
+    discard,
     environment,
     markdown,
     named,
@@ -140,10 +141,10 @@ class Study:
         kept = collect(folder, command, here, cases, self.work, jobs=jobs)
         if kept is None:
             return False
-        rows = [row for name in cases for row in kept.get(name)]
+        rows = [row for name in cases for row in kept[name]]
         head = {"study": self.folder.name, "command": command, **here, "figures": self.figures()}
         write(folder / "rows.csv", head, [*rows, *self.finish(rows)])
-        kept.remove()
+        discard(folder)
         return True
 
     def main(self, arguments: Sequence[str] | None = None) -> int:

@@ -160,6 +160,5 @@ def test_without_a_file() -> None:
     table = RowTable(None, COLUMNS, SWEEP)
     table.add([row(1)])
     table.close(KEYS)
-    head, line = table.text().splitlines()
-    assert head.startswith("network,training,batch,")
-    assert line.startswith("resnet50,true,32,")
+    (found,) = table.rows
+    assert (found["network"], found["training"], found["batch"]) == ("resnet50", True, 32)

@@ -13,6 +13,10 @@ settings.register_profile("nightly", deadline=None)
 settings.load_profile("nightly" if THOROUGH else "short")
 
 
+# Kills, races and full disks: minutes of waiting, so that only .ci/nightly runs them.
+collect_ignore = [] if THOROUGH else ["nightly"]
+
+
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> Iterator[None]:
     """Python's own handler of SIGINT, which is ignored where tests run in the background."""

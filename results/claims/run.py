@@ -28,7 +28,7 @@ from results.shared.thesis import (
     shares,
 )
 from spmopt.core.problem import Problem
-from spmopt.sweeps.cases import SweepCase, sections
+from spmopt.sweeps.cases import SweepCase, lower_network
 from spmopt.sweeps.run import Sweep
 from spmopt.sweeps.work import SolveOptions
 
@@ -157,8 +157,8 @@ def tables(rows: pd.DataFrame) -> Tables:
 
 def lowered(network: str, reading: str) -> Problem:
     """Return a training step with 24 MB."""
-    size = 24 * READINGS[reading].megabyte
-    return sections(case(network, (size,), reading), lambda _: None)[0].problem(size)
+    given = case(network, (24 * READINGS[reading].megabyte,), reading)
+    return lower_network(given.network, given.machine)
 
 
 def operand_bytes(problem: Problem) -> list[int]:
@@ -191,8 +191,7 @@ def own_share(network: str, reading: str) -> float:
 def above_ridge(operations: int) -> tuple[int, int]:
     """Count products of MobileNetV2 above the ridge point, and all, forward."""
     given = case("mobilenetv2", (24 * MB,))
-    given = replace(given, network=replace(given.network, training=False))
-    problem = sections(given, lambda _: None)[0].problem(24 * MB)
+    problem = lower_network(replace(given.network, training=False), given.machine)
     found = [
         operations * operation.mappings[0].macs / size > FEW / SLOW
         for operation, size in zip(problem.operations, operand_bytes(problem), strict=True)

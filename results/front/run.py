@@ -12,7 +12,7 @@ from results.shared.machines import MachineGrid
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
 from spmopt.search.exact_front import ExactFront, by_page, find_front
-from spmopt.search.front_check import complaints
+from tests.search.front_check import complaints
 
 
 def front(space: MachineGrid, request: Request, *, exhaustive: bool) -> Figures:

@@ -22,6 +22,7 @@ from results.shared.page import (
     collect,
     comma_separated,
     command_line,
+    discard,
     environment,
     markdown,
     named,
@@ -297,7 +298,7 @@ class Bench:
             return 130
         runs: dict[str, dict[str, list[Figures]]] = {line.name: {} for line in self.lines}
         for key, (name, label, _) in cases.items():
-            runs[name].setdefault(label, []).append(kept.get(key))
+            runs[name].setdefault(label, []).append(kept[key])
         found = self.figures(runs)
         if given.only:
             print(self.page(head, found))
@@ -308,7 +309,7 @@ class Bench:
             require_writable(rows_file)
             write_text(rows_file, f"{text}\n")
             self.publish(given.output, head, found)
-            kept.remove()
+            discard(folder)
         return 70 if any("error" in figures for figures in found.values()) else 0
 
     def record(self, line: BenchLine, figures: Figures, runs: Runs) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from results.shared.page import (
     collect,
     comma_separated,
     command_line,
+    discard,
     environment,
     markdown,
     named,
@@ -140,10 +141,10 @@ class Study:
         kept = collect(folder, command, here, cases, self.work, jobs=jobs)
         if kept is None:
             return False
-        rows = [row for name in cases for row in kept.get(name)]
+        rows = [row for name in cases for row in kept[name]]
         head = {"study": self.folder.name, "command": command, **here, "figures": self.figures()}
         write(folder / "rows.csv", head, [*rows, *self.finish(rows)])
-        kept.remove()
+        discard(folder)
         return True
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
@@ -221,15 +222,10 @@ def sweeps(
 
 def swept(sweep: Sweep) -> list[Row]:
     """Run a sweep in this process: a row for each capacity and scheduler, all verified."""
-    return run_sweep(sweep, 0)[0]
-
-
-def run_sweep(sweep: Sweep, jobs: int) -> tuple[list[Row], int]:
-    """Run a sweep in processes; give rows, and how many solutions its curves took."""
     table = RowTable(None, SweepColumns(["part"]), {})
-    with TaskQueue(jobs) as queue:
-        solves = run_sweeps([sweep], table, queue, warn=report)
-    return list(table.rows), solves
+    with TaskQueue() as queue:
+        run_sweeps([sweep], table, queue, warn=report)
+    return list(table.rows)
 
 
 def tabulated(heads: Sequence[str], lines: Iterable[Sequence[str]], left: int = 1) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import platform
 import re
@@ -15,20 +16,26 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from formulations.residency.bound import compiled
+from spmopt.core.errors import InputError
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
+from spmopt.experiments.rows import Columns, Row
 from spmopt.experiments.run import run
-from spmopt.experiments.store import Journal
+from spmopt.experiments.store import RowTable
 from spmopt.io.document import require_writable, write_text
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("spmopt", "numpy", "highspy", "highspy-extras", "ortools")
 SAME = ("commit", "versions", "computer")  # of runs that can be gone on with
+PART = ".rows.part.csv"
+VALUES = Columns({"case": str}, {"value": str})
+"""Rows of :data:`PART`; values are JSON."""
 BEGIN, END = "<!-- tables, written by run.py -->", "<!-- end of tables -->"
 
 
@@ -83,26 +90,48 @@ def collect(
     work: Callable[[Any], Any],
     *,
     jobs: int = 0,
-) -> Journal | None:
+) -> dict[str, Any] | None:
     """Compute what a killed run of the same code left to do; None where it is interrupted.
 
     Parameters
     ----------
     folder
-        Where values are kept until they are used; None keeps nothing.
+        Where values are kept until they are used (:func:`discard`); None keeps nothing.
     here
         Where and with what, of :func:`environment`.
+
+    Returns
+    -------
+    dict
+        JSON values of the cases, by name.
     """
     identity = {"command": command, **{name: here[name] for name in SAME}}
-    part = None if folder is None else folder / ".rows.part.jsonl"
-    kept = Journal(part, identity, report)
+    part = None if folder is None else folder / PART
+    try:
+        kept = RowTable(part, VALUES, identity, report)
+    except InputError:
+        discard(folder)  # of another run
+        kept = RowTable(part, VALUES, identity, report)
     try:
         with TaskQueue(jobs, report=report) as queue:
-            run(cases, work, kept, queue, report=report)
+            keyed = {(name,): (name, case) for name, case in cases.items()}
+            run(keyed, partial(as_row, work), kept, queue, report=report)
     except KeyboardInterrupt:
         report("interrupted" if part is None else "interrupted: the same command goes on from here")
         return None
-    return kept
+    return {str(row["case"]): json.loads(str(row["value"])) for row in kept.rows}
+
+
+def as_row(work: Callable[[Any], Any], named: tuple[str, Any]) -> Row:
+    """Return the value of a case as the row of a table."""
+    name, case = named
+    return {"case": name, "value": json.dumps(work(case))}
+
+
+def discard(folder: Path | None) -> None:
+    """Remove what :func:`collect` kept: all in it has been used."""
+    if folder is not None:
+        (folder / PART).unlink(missing_ok=True)
 
 
 def replace_tables(page: Path, tables: str) -> None:

@@ -19,7 +19,7 @@ from spmopt.core.units import Dimension, parse_quantity
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
 from spmopt.sweeps.axes import axis
-from spmopt.sweeps.cases import Network, SweepCase, sections
+from spmopt.sweeps.cases import Network, SweepCase, lower_network
 from spmopt.sweeps.run import Sweep
 from spmopt.sweeps.work import SolveOptions
 
@@ -229,7 +229,8 @@ def share(claim: ThesisClaim, reading: str, scheduler: str) -> float:
     adjacent layers and within blocks can spare, those that stay on chip.
     """
     size = claim.at_mb * READINGS[reading].megabyte
-    problem = sections(case(claim.network, (size,), reading), lambda _: None)[0].problem(size)
+    given = case(claim.network, (size,), reading)
+    problem = lower_network(given.network, given.machine)
     goal = "traffic" if claim.kind == "captured" else "time"
     objective = objective_named(goal, problem.machine)
     request = Request(objective=objective, tolerance=1e-3, time_limit_s=60.0)

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from spmopt.reporting.tables import Part
     from spmopt.tiles.case import LayerCase
     from spmopt.tiles.records import Record
-    from spmopt.tiles.scalesim import Config
-
-_SRAMS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +132,6 @@ def gradients(
     element_bytes: int = 4,
     add_early: bool = False,
     machine: str = "small-npu",
-    cfg: str | Path | None = None,
     settings: Mapping[str, Setting] | None = None,
     objective: str = "time",
     time_limit: float = 60.0,
@@ -173,10 +169,10 @@ def gradients(
         cover it.
     order
         Some of sequential, interleaved, dx-major, dw-major; algorithm-1, one of these four by the
-        layer's shape; best of the four, by running each under the replacement; searched, by local
-        search over walks from the best under double buffering; optimal, by search of all orders
-        (64 tile products of 64 tiles at most), the least traffic under optimal residency; or one
-        of the four with walks of its own, e.g. interleaved:dx=kij~:dw=kij@2x4x2/jki: loops from
+        layer's shape; best of the four, by running each under the replacement; optimal, by search
+        of all orders (64 tile products of 64 tiles at most), the least traffic under optimal
+        residency; or one of the four with walks of its own, e.g.
+        interleaved:dx=kij~:dw=kij@2x4x2/jki: loops from
         the outermost, i along M, k along K, j along N; ~ turns round at the end of a loop; @2x4x2
         goes by blocks of so many tiles along i, k, j; /jki are the loops over blocks.
     replacement
@@ -196,9 +192,6 @@ def gradients(
         On several cores, add partial sums once they are complete, not at the end.
     machine
         Machine name or TOML file.
-    cfg
-        SCALE-Sim .cfg: its array, SRAM and, with InterfaceBandwidth USER, bandwidth (of three
-        interfaces) replace those of the machine.
     settings
         As for :func:`spmopt.machine`, by key: spm, bandwidth, energy.mac_pj, ...
     objective
@@ -231,7 +224,7 @@ def gradients(
     from spmopt.tiles.layer import Tile
 
     require_limits(time_limit, tolerance, jobs=jobs)
-    on, notes = _machine(machine, cfg, settings or {}, element_bytes, cores)
+    on, notes = _machine(machine, settings or {}, cores)
     asked = read_layers(options, callbacks)
     asked = replace(asked, notes=(*asked.notes, *notes))
     plain = partial(
@@ -253,12 +246,10 @@ def gradients(
 
 def _machine(
     base: str,
-    cfg: str | Path | None,
     settings: Mapping[str, Setting],
-    element_bytes: int,
     cores: int,
 ) -> tuple[Machine, list[str]]:
-    """Return all cores together, and notes: the machine, what a .cfg says, then single settings.
+    """Return all cores together, and notes.
 
     Raises
     ------
@@ -267,19 +258,9 @@ def _machine(
     """
     from spmopt.reporting.quantities import si
     from spmopt.tiles.partition import scale
-    from spmopt.tiles.scalesim import read_config
 
     notes: list[str] = []
-    if cfg is None:
-        machine = machine_of(base, settings=settings)
-    else:
-        clock = {key: value for key, value in settings.items() if key == "clock"}
-        config = read_config(Path(cfg))
-        plain = machine_of(base, settings=clock)
-        configured = _configure(config, Path(cfg), plain, element_bytes)
-        machine = machine_of(configured, settings=settings)
-        if "bandwidth" not in settings:
-            notes.append(_of_bandwidth(config, machine, element_bytes))
+    machine = machine_of(base, settings=settings)
     rate = _array_rate(machine, cores)
     machine = scale(machine, cores)
     if rate is not None and cores > 1 and rate != machine.operations_per_s:
@@ -294,45 +275,6 @@ def _array_rate(machine: Machine, cores: int) -> int | None:
     """Return the rate of the arrays of all cores, which products take."""
     array = machine.array
     return None if array is None else cores * array.operations_per_s(machine.clock_hz)
-
-
-def _configure(config: Config, path: Path, machine: Machine, element_bytes: int) -> Machine:
-    """Return a machine whose scratchpad is all three SRAMs, and its channel all interfaces."""
-    from spmopt.hardware.machines import override
-
-    array = config.array
-    settings: dict[str, Setting] = {
-        "name": config.name,
-        "source": str(path),
-        "spm": config.sram_bytes,
-        "throughput": array.operations_per_s(machine.clock_hz),
-        "array.rows": array.rows,
-        "array.columns": array.columns,
-        "array.dataflow": array.dataflow,
-    }
-    if config.words_per_cycle is not None:
-        words = _SRAMS * config.words_per_cycle * machine.clock_hz
-        settings["bandwidth"] = words * element_bytes
-    return override(machine, settings)
-
-
-def _of_bandwidth(config: Config, machine: Machine, element_bytes: int) -> str:
-    """Return a remark on where the bandwidth is from."""
-    from spmopt.reporting.quantities import si
-
-    shown = si(machine.dram_bytes_per_s, "B/s")
-    if config.words_per_cycle is not None:
-        words = "1 word" if config.words_per_cycle == 1 else f"{config.words_per_cycle} words"
-        return (
-            f"bandwidth of the .cfg: {_SRAMS} interfaces x {words} a cycle x {element_bytes} bytes "
-            f"x {si(machine.clock_hz, 'Hz')} = {shown}, one channel for all"
-        )
-    unused = config.unused_bandwidth
-    passed = ", and gives none" if unused is None else f", Bandwidth ({unused}) is passed over"
-    return (
-        f"the .cfg has InterfaceBandwidth CALC{passed}: {shown} is that of the machine; write USER "
-        "to use it, or give --bandwidth"
-    )
 
 
 def _pairs(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -21,7 +21,6 @@ from spmopt.core.validation import cell
 if TYPE_CHECKING:
     from optuna.study import Study
 
-    from spmopt.core import solution as core_solution
     from spmopt.reporting.search.front import Front
     from spmopt.reporting.tables import Part
     from spmopt.search.records import Findings, TrialRecord
@@ -77,7 +76,7 @@ class HardwareSearch(Shown):
         return study_json(self.found)
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield counts, the front as a table, and what matters."""
+        """Yield counts, and the front as a table."""
         from spmopt.reporting.search.tables import search_parts
 
         del width
@@ -141,25 +140,9 @@ class HardwareSearch(Shown):
         writer.writerows({key: cell(row[key]) for key in row} for row in rows)
         write_text(Path(path), text.getvalue())
 
-    def with_shadow_prices(self, *, callbacks: Callbacks = QUIET) -> HardwareSearch:
-        """Return it with what more of each resource is worth on every machine of the front."""
-        from spmopt.search.findings import with_shadow_prices
-        from spmopt.search.trials import result_for
-
-        report = partial(_without_part, callbacks)
-        return replace(
-            self,
-            found=with_shadow_prices(
-                self.found,
-                lambda trial, network: result_for(
-                    self.setup, trial, network, self.schedules, report
-                ),
-            ),
-        )
-
     def draw(self, x: str | None = None, y: str | None = None) -> Drawing:
         """Draw the front among all trials by two figures; by default the first two objectives."""
-        front = self._front({})
+        front = self._front()
         across, up = front.pair(x, y)
 
         def write(path: Path) -> None:
@@ -177,32 +160,24 @@ class HardwareSearch(Shown):
         from spmopt.search.trials import keep_result
 
         callbacks.progress("verifying the schedules of the front", None)
-        kept = {
-            (trial.number, network.label): keep_result(trial, network, self.schedules)
+        kept = [
+            keep_result(trial, network, self.schedules)
             for trial in self.found.members
             for network in self.setup.networks
-        }
-        front = self._front(kept)
+        ]
+        front = self._front()
         callbacks.progress("making the page", None)
         text = front_page(front, list(self._commands()))
-        schedules = sum(
-            each is not None and each.result.schedule is not None for each in kept.values()
-        )
+        schedules = sum(each is not None and each.result.schedule is not None for each in kept)
         record = {"study": front.name, "front": list(front.members), "schedules": schedules}
         members, trials = len(front.members), sum(self.found.counts.values())
         among = f"{members} on the front" if front.top is None else f"the best {members} shown"
         return f"study {front.name}, {trials} trials, {among}", text, record
 
-    def _front(self, kept: Mapping[tuple[int, str], core_solution.Solution | None]) -> Front:
-        """Lay it out, with what more is worth on the machines whose results are kept."""
+    def _front(self) -> Front:
         from spmopt.reporting.search.view import front_view
-        from spmopt.search.findings import with_shadow_prices
 
-        return front_view(
-            with_shadow_prices(
-                self.found, lambda trial, network: kept.get((trial.number, network.label))
-            )
-        )
+        return front_view(self.found)
 
     def _commands(self) -> Iterator[tuple[int, str, str]]:
         """Yield trials and networks of the front with commands that show the schedule."""

@@ -75,18 +75,9 @@ class SweepTable(Shown):
         return text.getvalue()
 
     def summary(self) -> Iterator[str]:
-        """Yield how many rows there are, and how well the relaxation is enclosed."""
-        from spmopt.reporting.quantities import percent
-
+        """Yield the number of rows, and of schedules among them."""
         verified = sum(row["verified"] is True for row in self.table)
         yield f"{len(self.table)} rows, {verified} of them schedules, all verified"
-        gaps = [
-            gap
-            for row in self.table
-            if row["verified"] is None and isinstance(gap := row["gap"], float)
-        ]
-        if gaps:
-            yield f"the relaxation is enclosed to within {percent(max(gaps)).removeprefix('+')}"
 
     def curves(self) -> Curves:
         """Return the existing ones to draw: quantities over what was swept, bounds as stripes.

@@ -99,7 +99,7 @@ def sweep(
     time_limit
         Time limit of each schedule, in seconds.
     tolerance
-        Gap at which a schedule counts as optimal, and to which bounds are enclosed.
+        Gap at which a schedule counts as optimal.
     jobs
         Number of processes; None: all processors. Several need an importable script.
     output
@@ -198,7 +198,7 @@ def _schedulers(
 ) -> dict[str, SchedulerEntry]:
     """Check schedulers, with every machine, before anything is scheduled; return them by name."""
     from spmopt.core.objective import objective_named
-    from spmopt.schedulers.registry import Kind, by_name
+    from spmopt.schedulers.registry import by_name
 
     aim = objective_named(objective, cases[0].machine)
     found = by_name(_usual(aim, cases) if given is None else given)
@@ -206,8 +206,6 @@ def _schedulers(
     for features in dict.fromkeys(case.machine.features for case in cases):
         for entry in entries:
             entry.require(aim, features)
-            if aim.replayed and entry.kind is Kind.RELAXATION:
-                raise InputError(f"scheduler {entry.name}: a sweep has no bounds on the replay")
             entry.require_features(features)
     return found
 

@@ -224,12 +224,9 @@ def _machine_of(networks: Sequence[Network]) -> Machine | None:
 def _warn_of_networks(setup: Setup, callbacks: Callbacks) -> None:
     """Say what is doubtful about networks from files, before they are built in silence."""
     from spmopt.frontends.networks import FILES
-    from spmopt.sweeps.cases import SweepCase
-    from spmopt.sweeps.work import prepare
+    from spmopt.sweeps.cases import network_warnings
 
     for network in setup.networks:
         if network.name.lower().endswith(FILES):
-            machine = setup.space.machine
-            case = SweepCase(network=network, machine=machine, capacities=(machine.spm_bytes,))
-            for text in prepare(case)[1]:
+            for text in network_warnings(network):
                 callbacks.warn(text)

@@ -23,7 +23,7 @@ _RARE = frozenset(
         *("--scheduler-address", "--wait-for-workers", "--timeout", "--keep-schedules"),
         *("--schedule-for", "--prune", "--tile", "--partition", "--element-bytes"),
         *("--products-of-activations", "--all-input-gradients", "--im2col", "--add-early"),
-        *("--cfg", "--data", "--clock"),
+        *("--data", "--clock"),
     )
 )
 """Options that only ``--help-all`` shows."""

@@ -121,7 +121,6 @@ class TilesOptions:
     element_bytes: int = 4
     add_early: bool = False
     machine: str = "small-npu"
-    cfg: str | None = None
     objective: str = "time"
     time_limit: float = 60.0
     tolerance: float = 1e-4
@@ -142,7 +141,7 @@ def tiles(
     from spmopt.cli.terminal.progress import watching
 
     if options.output is not None:
-        require_output(Path(options.output), (source, options.machine, options.cfg))
+        require_output(Path(options.output), (source, options.machine))
     own = {name: value for name, value in vars(machine).items() if value is not None}
     settings = {**own.pop("settings", {}), **own}
     with watching(remaining=True) as callbacks:

@@ -75,8 +75,8 @@ def search(
 ) -> int:
     """Search machines for networks (default command).
 
-    Each machine has verified schedules with certified bounds. 'spmopt tune show' shows the front,
-    the importance of each field, and the schedule of any trial.
+    Each machine has verified schedules with certified bounds. 'spmopt tune show' shows the front
+    and the schedule of any trial.
     """
     from spmopt.cli.terminal.output import exit_code
     from spmopt.cli.terminal.progress import watching
@@ -107,11 +107,10 @@ def show(
     options: StudyOptions = StudyOptions(),
     trial: int | None = None,
     network: str | None = None,
-    shadow_prices: bool = False,
     output: Target | None = None,
     printing: Printing = Printing(),
 ) -> int:
-    """Show the Pareto front of a search, the importance of each field, and any trial.
+    """Show the Pareto front of a search, or any trial.
 
     Parameters
     ----------
@@ -119,8 +118,6 @@ def show(
         Show this trial; with -o write its schedule.
     network
         Network of the schedule, where the study has several.
-    shadow_prices
-        Show what more scratchpad, bandwidth and PEs save.
     output
         CSV file for the front, or result file for the schedule of --trial; an existing one is
         replaced.
@@ -130,14 +127,13 @@ def show(
     from spmopt.api.callbacks import QUIET
     from spmopt.cli.terminal.output import emit, print_message
 
-    _require_together(options, trial, network, shadow_prices, output)
+    _require_together(options, trial, network, output)
     if output is not None:
         require_output(output)
     found = searches.read_search(**vars(options))
     callbacks = replace(QUIET, progress=lambda message, part: print_message(message))
     if trial is None:
-        shown = found.with_shadow_prices(callbacks=callbacks) if shadow_prices else found
-        code = _show(shown, printing.json)
+        code = _show(found, printing.json)
         if output is not None:
             found.save_csv(output)
         return code
@@ -148,13 +144,12 @@ def show(
 
 
 def _require_together(
-    options: StudyOptions, trial: int | None, network: str | None, priced: bool, output: Path | None
+    options: StudyOptions, trial: int | None, network: str | None, output: Path | None
 ) -> None:
     """Raise :class:`InputError` for options of the front beside those of a trial."""
     if trial is None and network is not None:
         raise InputError("--network: is for --trial; name one as well")
-    if trial is not None and (priced or options.top is not None):
-        option = "--shadow-prices" if priced else "--top"
-        raise InputError(f"{option}: is for the front; leave --trial out")
+    if trial is not None and options.top is not None:
+        raise InputError("--top: is for the front; leave --trial out")
     if trial is not None and output is not None and output.suffix.lower() == ".csv":
         raise InputError(f"-o {output}: a schedule is no table; name a file that ends in .json")

@@ -193,7 +193,6 @@ PACKAGES = {
     "onnxscript": "onnxscript>=0.7",
     "pandas": "pandas>=2.2.2",
     "psycopg": "psycopg[binary]>=3.2.2",
-    "sklearn": "scikit-learn>=1.5",
     "torch": "torch>=2.13",
     "yaml": "pyyaml>=6",
 }

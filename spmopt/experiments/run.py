@@ -8,15 +8,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from spmopt.experiments.queue import TaskQueue
-from spmopt.experiments.store import Key, Report, Store
+from spmopt.experiments.rows import Row, Texts
+from spmopt.experiments.store import Report, RowTable
 
 T = TypeVar("T")
 
 
 def run(
-    cases: Mapping[Key, Any],
-    work: Callable[[Any], Any],
-    store: Store[Key, Any],
+    cases: Mapping[Texts, Any],
+    work: Callable[[Any], Row],
+    store: RowTable,
     queue: TaskQueue | None = None,
     *,
     report: Report = lambda message, part: None,
@@ -28,9 +29,9 @@ def run(
     Parameters
     ----------
     cases
-        What ``work`` is called with, by key: of a :class:`Table`, that of the row.
+        Arguments of ``work``, by the key of the row.
     work
-        A function of a module; gives a row, or JSON values.
+        A function of a module that returns a row.
     queue
         Entered; who works. None: this process.
 
@@ -40,8 +41,8 @@ def run(
         The store cannot be written, or a case kills its process. What ``work`` raises, too.
     """
 
-    def done(key: Key, value: Any) -> None:
-        store.put(key, value)
+    def done(row: Row) -> None:
+        store.add([row])
         report(f"{len(store)} of {len(cases)} cases", len(store) / len(cases))
 
     with ExitStack() as stack:
@@ -50,7 +51,7 @@ def run(
             for missing in store.rounds(list(cases), report):
                 for place, key in enumerate(missing):
                     admit = partial(store.claim, [key])
-                    queue.add((place,), partial(work, cases[key]), partial(done, key), admit)
+                    queue.add((place,), partial(work, cases[key]), done, admit)
                 for _ in queue.steps():
                     pass
         finally:

@@ -1,4 +1,4 @@
-"""Stores of a run: what its cases gave, in a file, as they are finished.
+"""The store of a run: rows of its cases, in a file, as they are finished.
 
 A run that was killed goes on from its file, several processes may share one, and a finished run
 leaves it in the order of its cases.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import csv
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from time import sleep
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Any, TypeVar
 
 from spmopt.core.errors import InputError
 from spmopt.core.validation import cell, exists, is_file, plain, read_text
@@ -24,25 +23,32 @@ from spmopt.io.document import require_writable, write_text
 from spmopt.io.locks import append, is_current, lock_file
 
 T = TypeVar("T")
-Key = TypeVar("Key", str, Texts)
-Item = TypeVar("Item")
 _FORMAT, _VERSION = "spmopt-sweep", 1
 _POLL_S = 0.2
 Report = Callable[[str, float | None], None]
 """Gets a message, and which part of the work is done."""
 
 
-class Store(ABC, Generic[Key, Item]):
-    """What is known of the cases so far; with a ``path``, in a file too.
+class RowTable:
+    """Rows in a CSV file, below a comment that says in JSON what they depend on.
 
     Parameters
     ----------
     path
         File to write, or to go on with; None keeps all in memory.
-    start
-        How the file begins: the first line says what all in it depends on.
+    columns
+        Of the rows.
+    identity
+        All that the rows depend on, as JSON values; a file of another run is refused.
     report
-        Told of processes that ended before their cases.
+        Receives notes on processes that ended before their cases.
+    decisive
+        Names in ``identity`` that decide alone which run it is; default: all of it does.
+
+    Attributes
+    ----------
+    head
+        The first line.
 
     Raises
     ------
@@ -51,11 +57,24 @@ class Store(ABC, Generic[Key, Item]):
     """
 
     def __init__(
-        self, path: Path | None, start: str, report: Callable[[str], None] = lambda _: None
+        self,
+        path: Path | None,
+        columns: Columns,
+        identity: Mapping[str, object],
+        report: Callable[[str], None] = lambda _: None,
+        *,
+        decisive: Sequence[str] = (),
     ) -> None:
-        self.path = path
-        self._start = start
-        self._items: dict[Key, Item] = {}
+        self.path, self.columns = path, columns
+        self.head = "# " + json.dumps({"format": _FORMAT, "version": _VERSION, **identity})
+        if decisive and path is not None and is_file(path):
+            with path.open("rb") as file:
+                first = file.readline().decode(errors="replace").rstrip("\n")
+            found = _identity(first) or {}
+            if all(found.get(name) == identity[name] for name in decisive):
+                self.head = first
+        self._start = f"{self.head}\n{_csv([tuple(columns.types)])}"
+        self._items: dict[Texts, Texts] = {}
         self._read_up_to = 0
         self._known: IO[Any] | None = None
         self._claims: Claims | None = None
@@ -71,14 +90,30 @@ class Store(ABC, Generic[Key, Item]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def __contains__(self, key: Key) -> bool:
+    def __contains__(self, key: Texts) -> bool:
         return key in self._items
 
-    @abstractmethod
-    def put(self, key: Key, value: Any) -> None:
-        """Keep what a case gave, on disk at once; raises :class:`InputError` if that fails."""
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, in the order of the lines."""
+        return [self.columns.row(texts) for texts in self._items.values()]
 
-    def claim(self, keys: Iterable[Key]) -> bool:
+    def add(self, rows: Iterable[Row]) -> None:
+        """Keep finished rows, on disk at once; raises :class:`InputError` if that fails."""
+        lines = [self.columns.texts(row) for row in rows]
+
+        def write(file: IO[Any] | None) -> None:
+            items = {self.columns.key(texts): texts for texts in lines}
+            new = {key: item for key, item in items.items() if key not in self._items}
+            if file is not None and new:
+                append(file, _csv(new.values()).encode())
+                self._read_up_to = file.tell()
+            self._items |= new
+
+        if lines:
+            self._lock(write)
+
+    def claim(self, keys: Iterable[Texts]) -> bool:
         """Take cases on, unless all are done, or another process is at one of them.
 
         Raises :class:`InputError` where the file cannot be read or written.
@@ -95,7 +130,7 @@ class Store(ABC, Generic[Key, Item]):
 
         return self._lock(take)
 
-    def rounds(self, keys: Sequence[Key], report: Report) -> Iterator[list[Key]]:
+    def rounds(self, keys: Sequence[Texts], report: Report) -> Iterator[list[Texts]]:
         """Yield the keys that are missing, until none is.
 
         The caller computes all that it can claim. Cases of other processes are waited for: their
@@ -112,7 +147,7 @@ class Store(ABC, Generic[Key, Item]):
                 sleep(_POLL_S)
             said = left
 
-    def close(self, order: Sequence[Key] = ()) -> None:
+    def close(self, order: Sequence[Texts] = ()) -> None:
         """Leave the file: sorted by ``order`` where all of these keys are there.
 
         A file without any item is removed, so that a run that failed leaves nothing behind.
@@ -122,7 +157,7 @@ class Store(ABC, Generic[Key, Item]):
             if order and all(key in self._items for key in order):
                 self._items = {key: self._items[key] for key in order}
                 if self.path is not None:
-                    write_text(self.path, self._start + self._encode(self._items))
+                    write_text(self.path, self._start + _csv(self._items.values()))
             if self.path is not None and self._claims is not None:
                 if not self._items and not self._claims.of_others():
                     self.path.unlink(missing_ok=True)
@@ -133,22 +168,6 @@ class Store(ABC, Generic[Key, Item]):
             self._known.close()
             self._known = None
 
-    @abstractmethod
-    def _encode(self, items: Mapping[Key, Item]) -> str:
-        """Write items as whole lines."""
-
-    @abstractmethod
-    def _decode(self, text: str) -> Iterator[tuple[Key, Item]]:
-        """Read what :meth:`_encode` gave; raises :class:`InputError`."""
-
-    @abstractmethod
-    def _difference(self, first: str) -> str:
-        """Say why a file with that first line is not of this run."""
-
-    @abstractmethod
-    def _may_go(self, lines: Sequence[str]) -> bool:
-        """Return whether a file of another run holds nothing that is worth keeping."""
-
     def _remove_other(self, path: Path) -> None:
         """Remove a file of another run, unless it holds rows or a process is at its first ones."""
         start = self._start.encode()
@@ -157,19 +176,10 @@ class Store(ABC, Generic[Key, Item]):
             content = file.read()
             is_own = content.startswith(start) or start.startswith(content)
             is_free = self._claims is not None and not self._claims.of_others()
-            if not is_own and is_free and self._may_go(content.decode().splitlines()):
+            lines = content.decode().splitlines()
+            # A run that was killed before its first row leaves its head and the names of columns.
+            if not is_own and is_free and len(lines) <= 2 and _identity(lines[0]) is not None:
                 path.unlink()
-
-    def _add(self, items: Mapping[Key, Item]) -> None:
-        def write(file: IO[Any] | None) -> None:
-            new = {key: item for key, item in items.items() if key not in self._items}
-            if file is not None and new:
-                append(file, self._encode(new).encode())
-                self._read_up_to = file.tell()
-            self._items |= new
-
-        if items:
-            self._lock(write)
 
     def _lock(self, act: Callable[[IO[Any] | None], T]) -> T:
         """Let ``act`` see the file as all have left it, and nobody else meanwhile."""
@@ -196,8 +206,9 @@ class Store(ABC, Generic[Key, Item]):
         if len(whole) < len(added):
             file.truncate(self._read_up_to + len(whole))
         try:
-            for key, item in self._decode(whole.decode()):
-                self._items[key] = item
+            for texts in read_rows(whole.decode()):
+                self.columns.row(texts)
+                self._items[self.columns.key(texts)] = tuple(texts)
         except InputError as error:
             line = len(self._items) + self._start.count("\n") + 1
             raise InputError(
@@ -217,138 +228,11 @@ class Store(ABC, Generic[Key, Item]):
         if found != start:
             if not start.startswith(found):
                 file.seek(0)
-                why = self._difference(file.readline().decode())
+                why = _difference(_identity(file.readline().decode()), _identity(self.head))
                 raise InputError(f"{path}: {why}; name another file, or remove it")
             file.truncate(0)
             append(file, start)
         return len(start)
-
-
-class RowTable(Store[Texts, Texts]):
-    """Rows in a CSV file, below a comment that says in JSON what they depend on.
-
-    Parameters
-    ----------
-    columns
-        Of the rows.
-    identity
-        All that the rows depend on, as JSON values; a file of another run is refused.
-    decisive
-        Names in ``identity`` that decide alone which run it is; default: all of it does.
-
-    Attributes
-    ----------
-    head
-        The first line.
-    """
-
-    def __init__(
-        self,
-        path: Path | None,
-        columns: Columns,
-        identity: Mapping[str, object],
-        report: Callable[[str], None] = lambda _: None,
-        *,
-        decisive: Sequence[str] = (),
-    ) -> None:
-        self.columns = columns
-        self.head = "# " + json.dumps({"format": _FORMAT, "version": _VERSION, **identity})
-        if decisive and path is not None and is_file(path):
-            with path.open("rb") as file:
-                first = file.readline().decode(errors="replace").rstrip("\n")
-            found = _identity(first) or {}
-            if all(found.get(name) == identity[name] for name in decisive):
-                self.head = first
-        super().__init__(path, f"{self.head}\n{_csv([tuple(columns.types)])}", report)
-
-    def get(self, key: Texts) -> Row | None:
-        """Give the row of that key, if there is one."""
-        texts = self._items.get(key)
-        return None if texts is None else self.columns.row(texts)
-
-    @property
-    def rows(self) -> list[Row]:
-        """All rows, in the order of the lines."""
-        return [self.columns.row(texts) for texts in self._items.values()]
-
-    def put(self, key: Texts, value: Row) -> None:
-        """Keep the row of a case."""
-        self._add({key: self.columns.texts(value)})
-
-    def add(self, rows: Iterable[Row]) -> None:
-        """Keep finished rows, on disk at once; raises :class:`InputError` if that fails."""
-        lines = [self.columns.texts(row) for row in rows]
-        self._add({self.columns.key(texts): texts for texts in lines})
-
-    def text(self) -> str:
-        """Give the table as CSV, without the comment."""
-        return _csv([tuple(self.columns.types), *self._items.values()])
-
-    def _encode(self, items: Mapping[Texts, Texts]) -> str:
-        return _csv(items.values())
-
-    def _decode(self, text: str) -> Iterator[tuple[Texts, Texts]]:
-        for texts in read_rows(text):
-            self.columns.row(texts)
-            yield self.columns.key(texts), tuple(texts)
-
-    def _difference(self, first: str) -> str:
-        return _difference(_identity(first), _identity(self.head))
-
-    def _may_go(self, lines: Sequence[str]) -> bool:
-        # A run that was killed before its first row leaves its head and the names of columns.
-        return len(lines) <= 2 and _identity(lines[0]) is not None
-
-
-class Journal(Store[str, Any]):
-    """JSON values by key, one a line, below a line that says what they depend on.
-
-    Parameters
-    ----------
-    identity
-        A text, or JSON values; a file of another run is begun anew.
-    """
-
-    def __init__(
-        self,
-        path: Path | None,
-        identity: str | Mapping[str, object],
-        report: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self.head = identity if isinstance(identity, str) else json.dumps(identity)
-        super().__init__(path, f"{self.head}\n", report)
-
-    def get(self, key: str) -> Any:
-        """Give the value of that key; None if there is none."""
-        return self._items.get(key)
-
-    def put(self, key: str, value: Any) -> None:
-        """Keep what a case gave, JSON values."""
-        self._add({key: value})
-
-    def remove(self) -> None:
-        """Remove the file: all in it has been used."""
-        self.close()
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-    def _encode(self, items: Mapping[str, Any]) -> str:
-        lines = [json.dumps({"key": key, "value": value}) for key, value in items.items()]
-        return "".join(f"{line}\n" for line in lines)
-
-    def _decode(self, text: str) -> Iterator[tuple[str, Any]]:
-        for line in text.splitlines():
-            try:
-                found = json.loads(line)
-                yield found["key"], found["value"]
-            except (ValueError, TypeError, KeyError, RecursionError) as error:
-                raise InputError(f"{error}") from None
-
-    def _difference(self, first: str) -> str:
-        return "was begun anew by another run"
-
-    def _may_go(self, lines: Sequence[str]) -> bool:
-        return True  # whatever it holds can be computed anew
 
 
 def read_table(path: Path) -> tuple[dict[str, Any] | None, str]:

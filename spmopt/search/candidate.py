@@ -15,7 +15,7 @@ from spmopt.hardware.scratchpad import bases_of
 from spmopt.hardware.settings import Setting, to_settings
 from spmopt.hardware.technology import Basis
 from spmopt.search.axes import BESIDE
-from spmopt.sweeps.cases import Network, Section, SweepCase
+from spmopt.sweeps.cases import Network, lower_network
 
 _FAST = 10**15
 """Bytes per second, beyond any DRAM."""
@@ -130,11 +130,10 @@ def _without_channel(machine: Machine) -> Machine:
 @lru_cache(maxsize=32)
 def _operations(candidate: Candidate, network: Network) -> Problem:
     """Lower once in a process for all channels."""
-    machine, size = candidate.machine, candidate.machine.spm_bytes
+    machine = candidate.machine
     if candidate.batch is not None:
         network = replace(network, batch=candidate.batch)
-    case = SweepCase(network=network, machine=machine, capacities=(size,))
-    lowered = Section(case=case, capacities=(size,)).problem(size)
+    lowered = lower_network(network, machine)
     if candidate.cores == 1 or machine.array is None:
         return lowered
     divided = tuple(

@@ -107,8 +107,6 @@ _ALL = (
 )
 NOT_BOUNDED = ("power_w",)
 """Less energy and less time do not make less power."""
-HAVE_AREA = ("edap_js_mm2", "area_mm2")
-"""Figures that the area of the machine is part of."""
 FIGURES: Mapping[str, FigureOfMerit] = MappingProxyType({figure.name: figure for figure in _ALL})
 COST = "cost"
 """The figure that a space has prices for: a sum over figures of the machine."""

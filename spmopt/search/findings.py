@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, replace
-from itertools import product
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 
 from optuna.study import Study
 
 from spmopt.core.errors import InputError
-from spmopt.core.solution import Solution
 from spmopt.hardware.scratchpad import least_sure
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import LEAST
 from spmopt.search.figures import NOT_BOUNDED, Spent
-from spmopt.search.importance import importances
 from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
-from spmopt.search.shadow_prices import resource_duals_of
 from spmopt.search.storage import LOST
 from spmopt.search.study import AS_BEFORE, ERROR, FIGURES, MACHINE, NETWORKS, PROOF, SECONDS
 from spmopt.search.trials import build_from, candidate_of, front, merge, tally, trial_records
-from spmopt.sweeps.cases import Network
 
 _OF_NETWORKS = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", "traffic_bytes")
 
 
 def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
-    """Find the front of a study, or the ``top`` best, with all but shadow prices."""
+    """Find the front of a study, or the ``top`` best."""
     trials, best = trial_records(study), front(study, top)
     by_number = {trial.number: trial for trial in trials}
     stand_for = merge(best, setup.tolerance) if top is None else {}
@@ -43,22 +38,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
         counts=tally(trials),
         built={trial.number: build_from(setup, trial) for trial in members},
         merged=stand_for,
-        importances=importances(study, setup) if members else {},
     )
-
-
-def with_shadow_prices(
-    findings: Findings, read: Callable[[TrialRecord, Network], Solution | None]
-) -> Findings:
-    """Add the dual values of more of each resource, on the machines whose results can be read."""
-    setup, duals = findings.setup, []
-    for trial, network in product(findings.members, setup.networks):
-        stored = read(trial, network)
-        if stored is not None:
-            own = resource_duals_of(stored, candidate_of(setup, trial), network)
-            if own is not None:
-                duals.append((trial.number, network.label, own))
-    return replace(findings, shadow_prices=tuple(duals))
 
 
 def require_feasible(findings: Findings) -> None:
@@ -149,12 +129,6 @@ def study_json(findings: Findings) -> dict[str, object]:
             for trial in findings.members
         ],
         "trials": [_short_json(trial) for trial in findings.trials],
-        "importances": {key: dict(each.parts) for key, each in findings.importances.items()},
-        "importances_trials": {key: each.trials for key, each in findings.importances.items()},
-        "shadow_prices": [
-            {"trial": number, "network": label, **asdict(duals)}
-            for number, label, duals in findings.shadow_prices
-        ],
     }
 
 

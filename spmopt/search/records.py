@@ -107,42 +107,6 @@ class TrialRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Importance:
-    """Shares of the variance by field, the most first, 1 in all; empty where too little is known.
-
-    ``trials`` are the solved machines that they rest on; None: they are of the space itself.
-    ``missing`` says what to install where that alone keeps them from being known.
-    """
-
-    parts: Mapping[str, float]
-    trials: int | None = None
-    missing: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceDuals:
-    """How much the certified bound falls for a little more of each resource.
-
-    Attributes
-    ----------
-    unit
-        Of what is minimized: ``s``, ``J`` or ``B``.
-    bound
-        In that unit.
-    per_mb, per_gbps, per_pe
-        For a megabyte of scratchpad whose speed, energies and leakage stay, a GB/s of DRAM (0
-        where banks hold the channel back), a multiply-accumulate unit (of an array: as
-        part of one more row; None where cycles are fixed).
-    """
-
-    unit: str
-    bound: float
-    per_mb: float
-    per_gbps: float
-    per_pe: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What is shown of a study.
 
@@ -162,10 +126,6 @@ class Findings:
         Machines of the members, by number; None where there is no such machine.
     merged
         Numbers of the trials that a member of the front stands for, by its own number.
-    importances
-        What each objective varies with.
-    shadow_prices
-        Number of a trial, network, and dual values of more of each resource there.
     """
 
     name: str
@@ -176,5 +136,3 @@ class Findings:
     counts: Mapping[str, int]
     built: Mapping[int, Candidate | None]
     merged: Mapping[int, tuple[int, ...]]
-    importances: Mapping[str, Importance]
-    shadow_prices: tuple[tuple[int, str, ResourceDuals], ...] = ()

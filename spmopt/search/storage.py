@@ -193,7 +193,7 @@ def _quicken(engine: Engine) -> None:
     @listens_for(engine, "connect")
     def begin(connection: Any, record: object) -> None:
         del record
-        for setting in ("journal_mapping = WAL", "synchronous = NORMAL"):
+        for setting in ("journal_mode = WAL", "synchronous = NORMAL"):
             connection.execute(f"PRAGMA {setting}")
 
 

@@ -1,1 +1,1 @@
-"""Sweeps: machines and batches in ranges, many schedulers, one row each; curves of the bound."""
+"""Sweeps: machines and batches in ranges, many schedulers, one row each."""

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
-from spmopt.core.result import relative_gap
 from spmopt.experiments.rows import Columns, Row, Value
 from spmopt.hardware.energy import area_report
 from spmopt.hardware.scratchpad import bases_of, least_sure
@@ -46,8 +45,6 @@ _FOUND: Mapping[str, type] = {
     "gap": float,
     "order": str,
     "verified": bool,
-    "value_from": str,
-    "bound_from": str,
     "solve_s": float,
     "note": str,
 }
@@ -69,31 +66,26 @@ class SweepColumns(Columns):
 
 def row_of(case: SweepCase, spm_bytes: int, finding: Finding, objective: str) -> Row:
     """Return one finding as a row; times in seconds, area where the machine's is known."""
-    machine, totals, basis = case.machine, finding.totals, least_sure(case.machine)
-    spent = None if totals is None else metrics(machine, totals)
-    gap = None
-    if finding.value is not None and finding.bound is not None:
-        gap = relative_gap(finding.value, finding.bound)
+    machine, result, basis = case.machine, finding.result, least_sure(case.machine)
+    spent = None if result.totals is None else metrics(machine, result.totals)
     return {
         "technology": " + ".join(name for name, _ in bases_of(machine)),
         "basis": "" if basis is None else str(basis),
-        **about(case, spm_bytes, finding.scheduler),
+        **about(case, spm_bytes, result.scheduler),
         "objective": objective,
-        "status": str(finding.status),
+        "status": str(result.status),
         "time_s": None if spent is None else spent.time_s,
-        "traffic_bytes": None if totals is None else totals.traffic_bytes,
+        "traffic_bytes": None if result.totals is None else result.totals.traffic_bytes,
         "energy_j": None if spent is None else spent.energy_j,
         "power_w": None if spent is None else spent.energy.power_w,
         "area_mm2": area_report(machine).total_mm2,
-        "value": _in_unit(objective, machine, finding.value),
-        "bound": _in_unit(objective, machine, finding.bound),
-        "gap": gap,
-        "order": finding.order_name,
-        "verified": finding.verified if totals is not None else None,
-        "value_from": finding.value_from,
-        "bound_from": finding.bound_from,
-        "solve_s": None if finding.solve_s is None else round(finding.solve_s, 4),
-        "note": " ".join(finding.note.split()),
+        "value": _in_unit(objective, machine, result.value),
+        "bound": _in_unit(objective, machine, result.bound),
+        "gap": result.gap,
+        "order": finding.order,
+        "verified": None if result.totals is None else result.verified,
+        "solve_s": round(result.solve_s, 4),
+        "note": " ".join("; ".join(result.notes).split()),
     }
 
 

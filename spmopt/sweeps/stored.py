@@ -18,6 +18,9 @@ from spmopt.io.files import OLD_LOWERINGS
 from spmopt.io.renames import FIELDS, rename_scheduler
 from spmopt.sweeps.rows import SweepColumns
 
+_OLD: Mapping[str, type] = {"value_from": str, "bound_from": str}
+"""Columns of older files."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSweep:
@@ -71,7 +74,7 @@ def _new_name(mapper: Value) -> Value:
 
 def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
     """Columns of those names, and which are of other settings swept; some may be missing."""
-    least, most = SweepColumns(), SweepColumns(on_chip=True).types
+    least, most = SweepColumns(), {**SweepColumns(on_chip=True).types, **_OLD}
     *about, last = list(least.types)[: least.identifying]
     place = names.index(last) if last in names else 0
     extra, found = tuple(names[len(about) : place]), names[place + 1 :]

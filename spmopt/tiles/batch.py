@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from spmopt.experiments.queue import TaskQueue
-from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, finalists
+from spmopt.tiles.case import DOUBLE_BUFFER, OPTIMAL, ChosenCase, LayerCase, choose, finalists
 from spmopt.tiles.run import LayerResult, best, finish
 
 _CHOICE, _RUN = range(2)
@@ -59,7 +59,7 @@ def run_all(
         for each in finalists(case, choices):
             own = each.case
             ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
-            key = (_nameless(ran), case.order if case.is_searched else "")
+            key = (_nameless(ran), case.order == OPTIMAL)
             tasks[key] = partial(finish, case, replace(each, case=ran))
         rows.gather((numbers[0], _RUN), tasks, partial(give, numbers))
 

@@ -30,9 +30,9 @@ from spmopt.tiles.tiling import OBJECTIVES, choose_tile, evaluate, require_few
 
 BEST, WHOLE = "best", "none"
 """An order or a partition chosen by evaluation; no partition."""
-SEARCHED, OPTIMAL = "searched", "optimal"
-"""Orders that are searched for."""
-ORDER_NAMES = (*ORDERS, ALGORITHM_1, BEST, SEARCHED, OPTIMAL)
+OPTIMAL = "optimal"
+"""The order of least traffic, by search of all of them."""
+ORDER_NAMES = (*ORDERS, ALGORITHM_1, BEST, OPTIMAL)
 DOUBLE_BUFFER = "double-buffer"
 _PARTS = (2, 4)
 
@@ -48,9 +48,8 @@ class LayerCase:
     order
         Notation of :mod:`spmopt.tiles.order` (``sequential``, ``algorithm-1``, ...); ``best``:
         of :data:`~spmopt.tiles.order.ORDERS`, each on its own tiles, the best one under the
-        replacement; ``searched``: the result of :mod:`spmopt.tiles.order_search` on the
-        tiles of the best one under double buffering, or that one if it is better; ``optimal``:
-        likewise the result of :mod:`formulations.orders`, for small grids.
+        replacement; ``optimal``: the result of :mod:`formulations.orders`, for small grids, on
+        the tiles of the best one under double buffering, or that one if it is better.
     replacement
         A scheduler with its options, as ``double-buffer:reuse=none``.
     partition
@@ -114,9 +113,9 @@ class LayerCase:
         name = self.order.partition(":")[0]
         if name not in ORDER_NAMES:
             raise unknown("order", name, ORDER_NAMES)
-        if self.order not in (BEST, SEARCHED, OPTIMAL):
+        if self.order not in (BEST, OPTIMAL):
             parse_order(self.order, self.layer)
-        if self.is_searched and (self.partition != WHOLE or self.cores > 1):
+        if self.order == OPTIMAL and (self.partition != WHOLE or self.cores > 1):
             raise InputError(
                 f"order {self.order}: is for one core without a partition; name another order"
             )
@@ -124,11 +123,6 @@ class LayerCase:
             raise InputError(
                 f"{self.cores} cores need a partition; give one, as m/{self.cores}, or best"
             )
-
-    @property
-    def is_searched(self) -> bool:
-        """Whether its order is searched for."""
-        return self.order in (SEARCHED, OPTIMAL)
 
     @property
     def entry(self) -> SchedulerEntry:
@@ -159,7 +153,7 @@ class LayerCase:
 
     def candidates(self) -> tuple[LayerCase, ...]:
         """Make cases with one order and one partition each, the best of which is to be chosen."""
-        orders = tuple(ORDERS) if self.order in (BEST, SEARCHED, OPTIMAL) else (self.order,)
+        orders = tuple(ORDERS) if self.order in (BEST, OPTIMAL) else (self.order,)
         cuts: tuple[str, ...] = (self.partition,)
         if self.partition == BEST:
             parts = _PARTS if self.cores == 1 else (self.cores,)
@@ -191,7 +185,7 @@ class ChosenCase:
 
 def leaves_order(order: str) -> bool:
     """Return whether an order is one that is chosen, and not only a way of writing one."""
-    return order in (SEARCHED, OPTIMAL) or order.partition(":")[0] in (BEST, ALGORITHM_1)
+    return order == OPTIMAL or order.partition(":")[0] in (BEST, ALGORITHM_1)
 
 
 def products(case: LayerCase, grid: TileGrid) -> Ints:

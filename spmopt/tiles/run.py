@@ -29,17 +29,12 @@ from spmopt.tiles.case import (
     finalists,
     problem_of,
 )
-from spmopt.tiles.order import format_order
-from spmopt.tiles.order_search import good_order
 from spmopt.tiles.partition import parse_partition
 from spmopt.tiles.program import product_cycles
 from spmopt.verifier import require_legal
 
 MATRICES = ("dY", "X", "W", "dX", "dW")
 _INWARD = (Command.LOAD, Command.STREAM_IN)
-_SEARCHED_PRODUCTS = 2_000_000
-"""Tile products that a local search may go through, about 20 s."""
-_EVALUATIONS = (60, 1500)
 _OPERANDS = 3
 
 
@@ -208,12 +203,12 @@ def best(rows: Iterable[LayerResult]) -> LayerResult:
 
 
 def finish(case: LayerCase, chosen: ChosenCase) -> LayerResult:
-    """Schedule one of the finalists of ``case``, and in the searched order if that is better."""
+    """Schedule one of the finalists of ``case``; in the optimal order if asked for and better."""
     named = replace(chosen.case, replacement=case.replacement)
     row = _row(case, named)
-    if not case.is_searched:
+    if case.order != OPTIMAL:
         return row
-    other, notes = _exact(named) if case.order == OPTIMAL else (_search(named), ())
+    other, notes = _exact(named)
     found = row if other == named else best((row, _row(case, other)))
     return replace(found, notes=(*notes, *found.notes))
 
@@ -373,18 +368,6 @@ def _exact(case: LayerCase) -> tuple[LayerCase, tuple[str, ...]]:
     if case.entry.kind is not Kind.FORMULATION:  # other replacements keep other tiles
         note += f"; under {case.entry.name} another order may move less"
     return replace(case, order=OPTIMAL, listed=tuple(found.order.tolist())), (note,)
-
-
-def _search(case: LayerCase) -> LayerCase:
-    """Return ``case`` in the walks of least traffic under Belady's rule that are found now."""
-    fewest, most = _EVALUATIONS
-    found = good_order(
-        case.grid,
-        _spm_tiles(case),
-        input_gradient=case.input_gradient,
-        evaluations=min(most, max(fewest, _SEARCHED_PRODUCTS // (2 * case.grid.products))),
-    )
-    return replace(case, order=format_order(found.order))
 
 
 def _spm_tiles(case: LayerCase) -> int:

@@ -16,18 +16,9 @@ sparsity, of which only a dense one (``4:4``) is accepted.
 from __future__ import annotations
 
 import re
-from configparser import (
-    ConfigParser,
-    DuplicateOptionError,
-    DuplicateSectionError,
-    MissingSectionHeaderError,
-    ParsingError,
-)
-from dataclasses import dataclass
 from pathlib import Path
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import SystolicArray
 from spmopt.core.validation import read_text
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.window import Window
@@ -165,107 +156,6 @@ def _is_dense(cell: str) -> bool:
     if int(ratio[1]) != int(ratio[2]):
         raise InputError(f"sparsity {cell} is not modeled; remove it or write 1:1")
     return True
-
-
-_KIB = 1024
-_ARCHITECTURE = "architecture_presets"
-_SRAMS = ("IfmapSramSzkB", "FilterSramSzkB", "OfmapSramSzkB")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """SCALE-Sim's machine.
-
-    Attributes
-    ----------
-    array
-        Rows, columns and dataflow.
-    sram_bytes
-        Its three SRAMs together (SCALE-Sim's kB are 1024 bytes).
-    words_per_cycle
-        DRAM bandwidth that each is given; None where SCALE-Sim is to compute what it needs.
-    unused_bandwidth
-        What the file says of it where SCALE-Sim computes it, and so passes it over.
-    """
-
-    name: str
-    array: SystolicArray
-    sram_bytes: int
-    words_per_cycle: int | None
-    unused_bandwidth: str | None = None
-
-
-def read_config(path: Path) -> Config:
-    """Read a file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, a line of it cannot be used, or a setting is missing.
-    """
-    return parse_config(read_text(path, advice="name a SCALE-Sim .cfg"), str(path))
-
-
-def parse_config(text: str, where: str = "cfg") -> Config:
-    """Return the machine of the text of a file; ``where`` begins each error.
-
-    Keys may be in any case; those that are not needed here (offsets, banks) are passed over.
-    """
-    settings = _settings(text, where)
-
-    def text_of(key: str, section: str) -> str:
-        try:
-            return settings[section][key]
-        except KeyError:
-            raise InputError(f"{where}: {key} is missing; add it to section [{section}]") from None
-
-    def one_of(key: str, section: str, choices: tuple[str, ...]) -> str:
-        value = text_of(key, section)
-        if value not in choices:
-            *others, last = choices
-            raise InputError(f"{where}: {key} is {value!r}; write {', '.join(others)} or {last}")
-        return value
-
-    def number(key: str) -> int:
-        return positive(text_of(key, _ARCHITECTURE), f"{where}: {key}")
-
-    dataflow = one_of("Dataflow", _ARCHITECTURE, ("os", "ws", "is"))
-    by_user = one_of("InterfaceBandwidth", "run_presets", ("CALC", "USER")) == "USER"
-    return Config(
-        name=text_of("run_name", "general"),
-        array=SystolicArray(
-            rows=number("ArrayHeight"), columns=number("ArrayWidth"), dataflow=dataflow
-        ),
-        sram_bytes=_KIB * sum(map(number, _SRAMS)),
-        words_per_cycle=number("Bandwidth") if by_user else None,
-        unused_bandwidth=None if by_user else settings[_ARCHITECTURE].get("Bandwidth"),
-    )
-
-
-def _settings(text: str, where: str) -> ConfigParser:
-    settings = ConfigParser(interpolation=None)
-    try:
-        settings.read_string(text)
-    except DuplicateOptionError as error:
-        raise InputError(
-            f"{where}, line {error.lineno}: {error.option} is set before too; keep one"
-        ) from None
-    except DuplicateSectionError as error:
-        raise InputError(
-            f"{where}, line {error.lineno}: section [{error.section}] is there before too; "
-            "join them"
-        ) from None
-    except ParsingError as error:
-        if isinstance(error, MissingSectionHeaderError):
-            number, line = error.lineno, repr(error.line)
-        else:
-            number, line = error.errors[0]
-        line = line.replace("\\n", "")
-        raise InputError(
-            f"{where}, line {number}: {line} is neither a [section] nor a setting in one; "
-            "write 'key: value'"
-        ) from None
-    return settings
 
 
 _WHOLE = re.compile(r"[0-9]{1,15}")

@@ -128,7 +128,7 @@ def _parts(low: int, stop: int, places: int) -> list[tuple[Pair, int]]:
 
 @lru_cache(maxsize=_KEPT)
 def _first_fusion_plans(window: Window, part: Pair) -> tuple[Ints, Ints]:
-    """Count fusion plans of elements by how many windows earlier the element is covered before.
+    """Count elements by how many windows earlier each was covered before.
 
     Returns
     -------

@@ -13,68 +13,6 @@ TOPOLOGIES = Path(__file__).parents[2] / "instances" / "scalesim"
 LENET = TOPOLOGIES / "lenet5.csv"
 GEMM = "--gemm 90x120x100 --spm 64KiB --page 512B --jobs 1"
 PRODUCT = "Layer, M, N, K,\n"
-CONFIG = """[general]
-run_name = tiny
-
-[architecture_presets]
-ArrayHeight: 8
-ArrayWidth: 16
-IfmapSramSzkB: 32
-FilterSramSzkB: 16
-OfmapSramSzkB: 16
-Dataflow: ws
-Bandwidth: 10
-
-[run_presets]
-InterfaceBandwidth: {}
-"""
-
-
-@pytest.mark.parametrize(("bandwidth", "bytes_per_s"), [("USER", 3 * 10 * 4), ("CALC", 22)])
-def test_a_machine_of_scale_sim(run: Run, tmp_path: Path, bandwidth: str, bytes_per_s: int) -> None:
-    path = tmp_path / "tiny.cfg"
-    path.write_text(CONFIG.format(bandwidth))
-    machine = run(f"tiles --gemm 20x20x20 --cfg {path} --jobs 1 --json").record["machine"]
-    assert machine["name"] == "tiny"
-    assert machine["spm_bytes"] == 64 * 1024
-    assert machine["array"] == {"rows": 8, "columns": 16, "dataflow": "ws"}
-    assert machine["dram_bytes_per_s"] == bytes_per_s * 10**9
-    assert machine["operations_per_s"] == 2 * 8 * 16 * 10**9
-    other = f"--cfg {path} --spm 128KiB --bandwidth 5GB/s --clock 500MHz"
-    record = run(f"tiles --gemm 20x20x20 {other} --jobs 1 --json").record
-    machine = record["machine"]
-    assert (machine["spm_bytes"], machine["dram_bytes_per_s"]) == (131072, 5 * 10**9)
-    assert machine["clock_hz"] == 5 * 10**8
-    assert record["notes"] == []
-
-
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        (
-            CONFIG.format("USER"),
-            "Bandwidth of the .cfg: 3 interfaces x 10 words a cycle x 2 bytes x 1 GHz = 60 GB/s, "
-            "one channel for all.",
-        ),
-        (
-            CONFIG.format("CALC"),
-            "The .cfg has InterfaceBandwidth CALC, Bandwidth (10) is passed over: 22 GB/s is that "
-            "of the machine; write USER to use it, or give --bandwidth.",
-        ),
-        (
-            CONFIG.format("CALC").replace("Bandwidth: 10\n", ""),
-            "The .cfg has InterfaceBandwidth CALC, and gives none: 22 GB/s is that of the machine; "
-            "write USER to use it, or give --bandwidth.",
-        ),
-    ],
-)
-def test_where_the_bandwidth_is_from_is_said(
-    run: Run, tmp_path: Path, config: str, said: str
-) -> None:
-    path = tmp_path / "tiny.cfg"
-    path.write_text(config)
-    line = f"tiles --gemm 20x20x20 --cfg {path} --order sequential --element-bytes 2 --jobs 1"
-    assert said in run(line).out.splitlines()
 
 
 def test_the_rate_shown_is_that_of_the_array(run: Run) -> None:
@@ -122,7 +60,6 @@ def test_no_array_no_rate_of_one(run: Run) -> None:
             "throughput is 10 GFLOP/s, but the array of 45 x 45 does 4.05 TFLOP/s at 1 GHz",
         ),
         (f"{GEMM} --jobs 0", "--jobs 0: must be at least 1"),
-        (f"{GEMM} --cfg none.cfg", "none.cfg: cannot be read"),
         (f"{GEMM} --machine tpu", "no machine called 'tpu'"),
         (f"{GEMM} --tile 90x120x100 --spm 8KiB", "gemm: layer 90x120x100: tiles of m 90"),
         (f"{GEMM} -o /dev/null/rows.csv", "a folder is needed"),

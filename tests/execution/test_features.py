@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import spmopt
-from results.execution.recomputed import recomputed
 from spmopt.core.graph import Graph
 from spmopt.core.machine import Bank, Machine
 from spmopt.core.problem import Problem, TensorKind
@@ -19,6 +18,7 @@ from spmopt.execution.executor import Trace
 from spmopt.execution.memory import Bytes
 from spmopt.graph.training import training_graph
 from tests.banked import with_these
+from tests.execution.recomputed import recomputed
 from tests.graph import networks
 from tests.solving.fakes import bounds_only, install
 

@@ -8,7 +8,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.run import run
-from spmopt.experiments.store import Journal, RowTable
+from spmopt.experiments.store import RowTable
 from tests.experiments.work import CASES, COLUMNS, square
 from tests.full_disk import full_disk
 
@@ -40,15 +40,3 @@ def test_claims_and_the_beginning(tmp_path: Path) -> None:
     run(CASES, square, table)
     assert table.rows == ROWS
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_values(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    kept = Journal(path, {"a": 1})
-    kept.put("a", 1)
-    with full_disk(path.stat().st_size + 5), pytest.raises(InputError, match="cannot be"):
-        kept.put("b", 2)
-    again = Journal(path, {"a": 1})
-    assert [again.get("a"), again.get("b")] == [1, None]
-    again.put("b", 2)
-    assert Journal(path, {"a": 1}).get("b") == 2

@@ -14,7 +14,7 @@ from spmopt.experiments import claims
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Row, Texts
 from spmopt.experiments.run import run
-from spmopt.experiments.store import Journal, RowTable
+from spmopt.experiments.store import RowTable
 from tests.experiments.work import CASES, COLUMNS, dies, interrupted_at_3, square
 
 ROWS = [{"x": x, "square": x * x} for x in range(6)]
@@ -120,22 +120,20 @@ def test_a_file_that_another_has_sorted_is_read_anew(tmp_path: Path) -> None:
 
 
 OTHER = """
-import sys, time
+import sys
 from pathlib import Path
 from tests.experiments.test_run import ROWS, store
 table = store(Path(sys.argv[1]))
 assert table.claim([("1",)])
 print("claimed", flush=True)
 sys.stdin.readline()
-time.sleep(0.5)
 table.add([ROWS[1]])
 table.close()
 """
 
 
 @pytest.mark.parametrize("ends", ["with its row", "without"])
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_rows_of_another_process_are_waited_for(tmp_path: Path, jobs: int, ends: str) -> None:
+def test_rows_of_another_process_are_waited_for(tmp_path: Path, ends: str) -> None:
     path, line = tmp_path / "s.csv", [sys.executable, "-c", OTHER, str(tmp_path / "s.csv")]
     said: list[str] = []
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
@@ -151,9 +149,8 @@ def test_rows_of_another_process_are_waited_for(tmp_path: Path, jobs: int, ends:
                     other.kill()
                 other.stdin.close()
 
-        with TaskQueue(jobs) as queue:
-            table = store(path)
-            run(CASES, square, table, queue, report=report)
+        table = store(path)
+        run(CASES, square, table, report=report)
     assert table.rows == ROWS
     assert "waiting for 1 cases of other processes" in said
     assert list(tmp_path.iterdir()) == [path]
@@ -183,32 +180,17 @@ def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:
 
 def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
     table, said = store(None), list[str]()
-    cases: dict[Texts, str] = {(str(x),): str(tmp_path / "died") for x in range(4)}
+    cases: dict[Texts, tuple[int, str]] = {(str(x),): (x, str(tmp_path / "died")) for x in range(4)}
     with TaskQueue(2, report=said.append) as queue:
         run(cases, dies, table, queue)
-    assert table.rows == ROWS[:1] * 4
+    assert table.rows == ROWS[:4]
     assert said == ["a process died and was replaced; what it ran is run again"]
 
 
 def test_a_case_that_kills_every_worker_is_an_error() -> None:
-    cases: dict[Texts, str] = {("0",): ""}
+    cases: dict[Texts, tuple[int, str]] = {("0",): (0, "")}
     with (
         pytest.raises(InputError, match="a process died 3 times at the same case"),
         TaskQueue(2) as queue,
     ):
         run(cases, dies, store(None), queue)
-
-
-def test_a_journal_keeps_values(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    cases = {name: len(name) for name in ("a", "bb", "ccc")}
-    Journal(path, {"seed": 1}).put("bb", {"x": 2, "square": 4})
-    journal = Journal(path, {"seed": 1})
-    run(cases, square, journal)
-    again = Journal(path, {"seed": 1})
-    assert [again.get(name)["square"] for name in cases] == [1, 4, 9]
-    assert path.read_text().splitlines()[1] == '{"key": "a", "value": {"x": 1, "square": 1}}'
-    other = Journal(path, {"seed": 2})
-    assert len(other) == 0
-    other.remove()
-    assert list(tmp_path.iterdir()) == []

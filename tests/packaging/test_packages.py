@@ -49,7 +49,7 @@ def _loaded(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-HEAVY = {"highspy", "matplotlib", "onnx", "optuna", "ortools", "pandas", "pulp", "scipy", "sklearn"}
+HEAVY = {"highspy", "matplotlib", "onnx", "optuna", "ortools", "pandas", "pulp", "scipy"}
 
 
 def test_importing_the_library_loads_no_heavy_package() -> None:
@@ -61,4 +61,4 @@ def test_a_schedule_needs_no_package_of_an_extra() -> None:
     line = "solve instances/residual.json --scheduler residency --quiet"
     loaded = _loaded(f"from spmopt.cli import main\nmain({line.split()!r})")
     assert "highspy" in loaded
-    assert not loaded & {"cmaes", "onnx", "optuna", "pandas", "scipy", "sklearn", "torch"}
+    assert not loaded & {"cmaes", "onnx", "optuna", "pandas", "scipy", "torch"}

@@ -10,6 +10,7 @@ from spmopt.core.problem import Problem, Tensor
 from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.double_buffer.batches import batch
 from tests.policies.owed import random_problems
+from tests.thorough import share
 from tests.tiles.cases import machine
 
 
@@ -34,7 +35,7 @@ def found(problem: Problem) -> list[int]:
 
 
 def test_of_any_problem() -> None:
-    for problem in random_problems(150):
+    for problem in random_problems(share(120)):
         assert found(problem) == walked(problem)
 
 
@@ -63,7 +64,7 @@ def reading(uses: list[set[int]], sizes: list[int], scratch: list[int], half: in
     return Problem(name="long", machine=small, tensors=tensors, operations=operations)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(
     uses=st.lists(st.sets(st.integers(0, 30), max_size=4), min_size=1, max_size=60),
     times=st.integers(1, 12),

@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
 
 from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
-from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import timeline
 from spmopt.policies import belady, belady_size, frequency, lru, static, stream
 from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
 from tests.policies.owed import (
-    beats_no_optimum,
-    is_whole,
     random_problems,
     residency_plan_of,
     totals,
 )
-from tests.strategies import problems
 from tests.thorough import share
 
 POLICIES: tuple[Scheduler, ...] = (stream, lru, belady, belady_size, frequency, static)
 HIDING = "spmopt.policies.outcome.hide_transfers"
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.__name__)
-
-
-@each_policy
-def test_tensors_are_kept_whole(policy: Scheduler) -> None:
-    for problem in random_problems(share(30)):
-        assert is_whole(problem, residency_plan_of(policy(problem, Request())))
-
-
-@each_policy
-@settings(max_examples=share(40), deadline=None)
-@given(problem=problems(max_operations=8, max_tensors=6, max_mappings=2, duplex=True, setup=True))
-def test_schedules_of_shrinking_problems_are_legal(policy: Scheduler, problem: Problem) -> None:
-    totals(problem, residency_plan_of(policy(problem, Request())))
 
 
 @each_policy
@@ -78,11 +60,6 @@ def test_the_reserve_never_costs_the_objective(policy: Scheduler) -> None:
             )
             found, first = totals(problem, free), totals(problem, stopped)
             assert found.value(objective) <= first.value(objective)
-
-
-@each_policy
-def test_no_policy_beats_the_optimum(policy: Scheduler) -> None:
-    beats_no_optimum(policy, share(40))
 
 
 @each_policy

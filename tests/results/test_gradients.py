@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from results.gradient_partitions.run import predicted
 from results.shared import gradients
 from results.shared.gradients import (
     BASELINE,
@@ -147,43 +144,3 @@ def test_techniques_as_cases() -> None:
     assert (case.order, case.partition, case.cores) == ("sequential", "m/4", 4)
     assert case.replacement == "double-buffer:reuse=none"
     assert [c.order for c in four.cases(IDEAL, other)] == ["interleaved", "dx-major", "dw-major"]
-
-
-def sizes(best: list[int], axes: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> pd.DataFrame:
-    """Rows whose best cut costs 10, the others 15, the baseline 20."""
-    costs = np.full((len(best), 3), 15)
-    costs[np.arange(len(best)), best] = 10
-    table = pd.DataFrame(
-        np.hstack([axes, costs]), columns=[*"mkn", *(f"{a}_cycles" for a in "mkn")]
-    )
-    return table.assign(baseline_cycles=20, layers=1)
-
-
-def test_what_can_be_told_apart_is_predicted() -> None:
-    best = [k % 3 for k in range(60)]
-    axes = np.random.default_rng(0).integers(1, 50, (60, 3))
-    axes[np.arange(60), best] += 10_000
-    found = predicted(sizes(best, axes), False, False, 3, repetitions=50)
-    assert (found["accuracy"], found["spread"]) == (1.0, 0.0)
-    assert found["ideal"] == found["predicted"] == pytest.approx(0.5)
-
-
-def test_what_sizes_do_not_tell_is_guessed_unless_they_are_known() -> None:
-    rng = np.random.default_rng(1)
-    best = rng.integers(0, 3, 300).tolist()
-    table = sizes(best, rng.integers(1, 10_000, (300, 3)))
-    found = predicted(table, False, False, 1, repetitions=50)
-    assert found["accuracy"] == pytest.approx(1 / 3, abs=0.06)
-    assert found["predicted"] == pytest.approx(0.5 + (1 - found["accuracy"]) * 0.25)
-    again = predicted(table.assign(layers=8), True, False, 1, repetitions=5)
-    assert again["accuracy"] > 0.9  # equal layers are among the known
-
-
-def test_logarithms_tell_apart_what_dimensions_do_not() -> None:
-    rng = np.random.default_rng(3)
-    best = [k % 2 for k in range(80)]
-    axes = np.stack((np.where(best, 1, 30), rng.integers(1, 100_000, 80), np.full(80, 7)), axis=1)
-    near, far = (
-        predicted(sizes(best, axes), False, log, 1, repetitions=50) for log in (False, True)
-    )
-    assert far["accuracy"] > near["accuracy"] + 0.2

@@ -1,4 +1,4 @@
-"""What benches measure: placements and a peer, searches and their area, models, classes."""
+"""What benches measure: placements and a peer, searches and their area, classes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,10 @@ from results.place.run import (
     place,
     published,
 )
-from results.plain.run import BENCH as PLAIN
-from results.plain.run import WAYS, ratios
 from results.scale.run import SIZES, growth
 from results.shared.bench import TINY, Figures
 from results.shared.certified import reach
 from results.shared.machines import MachineGrid
-from results.shared.models import plain, priced
 from results.tiles.run import QUICK
 from results.tune.run import REQUEST, dominated_area, search, setup_of
 from spmopt.core.errors import InputError, ScheduleError
@@ -166,19 +163,6 @@ def test_the_machines_and_costs_are_those_of_the_front() -> None:
         assert problem.machine.dram_bytes_per_s == option.machine.dram_bytes_per_s
         cost = static_figures(("cost",), candidate, setup.space.cost)["cost"]
         assert cost == pytest.approx(option.cost, rel=1e-12)
-
-
-def test_two_models_of_one_relaxation_agree() -> None:
-    runs = {"priced": priced(TINY, 10.0), **{way: plain(TINY, way, 10.0) for way in WAYS}}
-    figures = {f"{label}.{k}": v for label, own in runs.items() for k, v in own.items()}
-    derived = ratios(figures)
-    assert derived["best"] in WAYS
-    slow = min(figures[f"{way}.wall_s"] for way in WAYS)
-    assert derived["ratio"] == slow / figures["priced.wall_s"]
-    wrong = {**figures, "priced.value": 0.99 * figures["priced.bound"]}
-    assert "is not that of the priced model" in ratios(wrong)["error"]
-    assert ratios({k: "time limit" if "ending" in k else v for k, v in figures.items()}) == {}
-    assert {"ratio"} == {target for line in PLAIN.lines for target in line.targets}
 
 
 def test_bounds_of_whole_tensors_and_of_another_order() -> None:

@@ -82,18 +82,6 @@ def test_the_best_of_one_objective(run: Run, tmp_path: Path) -> None:
     assert "--top 0: must be at least 1" in run("tune show --top 0").err
 
 
-def test_shadow_duals_are_a_table(run: Run) -> None:
-    run(TUNE)
-    shown = run("tune show --shadow-prices")
-    assert "1 MB more SPM   1 GB/s more DRAM   1 PE more" in shown.out
-    (first, *_) = run("tune show --shadow-prices --json").record["shadow_prices"]
-    assert first["unit"] == "s"
-    assert first["bound"] > 0
-    assert (
-        first["per_mb"] == 0 < first["per_gbps"]
-    )  # no dual value of room, required-resident operands wait
-
-
 def test_an_excluded_trial_shows_its_proof(run: Run) -> None:
     run(TUNE)
     trials = run("tune show --json").record["trials"]
@@ -165,7 +153,6 @@ def test_show_refuses_what_it_cannot(run: Run) -> None:
     assert "no study called 'x'" in run("tune show --study x").err
     assert "has trials 0 to 0" in run("tune show --study t --trial 1").err
     assert "is for --trial" in run("tune show --study t --network a").err
-    assert "is for the front" in run("tune show --study t --trial 0 --shadow-prices").err
     assert "a schedule is no table" in run("tune show --study t --trial 0 -o a.csv").err
     assert "there is no 'a'" in run("tune show --study t --trial 0 --network a -o r.json").err
     run(f"{TUNE} -s bound --study b --trials 1")

@@ -28,9 +28,9 @@ from spmopt.search.exact_front import (
     find_front,
 )
 from spmopt.search.front_bounds import MachineOption
-from spmopt.search.front_check import complaints
 from spmopt.verifier import bound
 from tests.brute_force import optimum
+from tests.search.front_check import complaints
 from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny

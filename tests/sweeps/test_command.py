@@ -1,10 +1,8 @@
 """The command ``sweep``: options, files, interrupts."""
 
 import csv
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 from spmopt.cli.terminal.interrupt import Interrupted
 from spmopt.io.files import write_problem
 from spmopt.sweeps import run as run_module
+from spmopt.sweeps.rows import row_of
 from tests.cli.run import Run, runner
 from tests.solving.fakes import bounds_only, install
 from tests.tiny import Op, tiny
@@ -141,16 +140,15 @@ def test_an_objective_that_a_scheduler_lacks(run: Run) -> None:
 
 
 def interrupt_after(count: int) -> Callable[..., object]:
-    """A stand-in for the last step of a point, pressed after some of them."""
-    finish = run_module._SweepRun._finish
+    """A stand-in for a row that is made, pressed after some of them."""
     calls = 0
 
-    def counted(*arguments: Any) -> None:
+    def counted(*arguments: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls > count:
             raise Interrupted
-        finish(*arguments)
+        return row_of(*arguments)
 
     return counted
 
@@ -161,7 +159,7 @@ def test_interrupted_and_taken_up_again(
     whole, part = tmp_path / "whole.csv", tmp_path / "part.csv"
     assert run(f"{LINE} -o {whole}").code == 0
     with monkeypatch.context() as patch:
-        patch.setattr(run_module._SweepRun, "_finish", interrupt_after(2))
+        patch.setattr(run_module, "row_of", interrupt_after(4))
         ran = run(f"{LINE} -o {part}")
     assert ran.code == 130
     assert ran.err == (
@@ -176,27 +174,6 @@ def test_interrupted_and_taken_up_again(
     before = part.read_text()
     assert run(f"{LINE} -o {part}").code == 0
     assert part.read_text() == before
-
-
-@pytest.mark.parametrize(
-    ("ending", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)]
-)
-def test_killed_and_taken_up_again(
-    run: Run, tmp_path: Path, ending: signal.Signals, code: int
-) -> None:
-    """By a signal that no process can handle, or by a batch system; its processes end with it."""
-    path = tmp_path / "s.csv"
-    line = f"{SWEEP} --jobs 2 -o {path}"
-    killed = subprocess.Popen([sys.executable, "-m", "spmopt", *line.split()])
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and (not path.exists() or path.read_text().count("\n") < 3):
-        time.sleep(0.01)
-    killed.send_signal(ending)
-    assert killed.wait() == code
-    assert len(untimed(path)) >= 3
-    other = tmp_path / "other.csv"
-    assert run(f"{LINE} -o {path}").code == run(f"{LINE} -o {other}").code == 0
-    assert untimed(path) == untimed(other)
 
 
 def test_equal_sweeps_at_once_both_end_with_all_rows(tmp_path: Path) -> None:
@@ -258,19 +235,11 @@ def test_bad_input_is_one_line(run: Run, line: str, expected: str) -> None:
     assert expected in ran.err
 
 
-def test_of_the_replay_optimizers_have_bounds(run: Run) -> None:
-    line = f"sweep {NETWORK} --batch 2 --spm 64kB,128kB --timing async -s belady,residency,fusion"
+def test_schedules_without_barriers_have_bounds(run: Run) -> None:
+    line = f"sweep {NETWORK} --batch 2 --spm 64kB,128kB --timing async -s belady,residency"
     ran = run(f"{line} --jobs 1 --json --time-limit 3")
-    assert (ran.code, len(ran.record["rows"])) == (0, 6)
+    assert (ran.code, len(ran.record["rows"])) == (0, 4)
     for row in ran.record["rows"]:
         assert row["verified"]
-        bounded = row["scheduler"] == "residency"  # a policy would need one of the line of bounds
-        assert (row["bound"] is not None) == bounded or row["scheduler"] == "fusion"
-        assert row["bound"] is None or row["bound"] <= row["value"] * (1 + 1e-12)
+        assert row["bound"] <= row["value"] * (1 + 1e-12)
         assert row["value"] <= row["time_s"]  # never later than with barriers
-
-
-def test_a_sweep_of_the_replay_has_no_line_of_bounds(run: Run) -> None:
-    ran = run(f"sweep {NETWORK} --spm 64kB,128kB --timing async -s lp-bound")
-    assert ran.code == 2
-    assert "scheduler lp-bound: a sweep has no bounds on the replay" in ran.err

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.result import Status
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.result import Result, Status
 from spmopt.experiments.rows import Row
 from spmopt.experiments.store import RowTable
 from spmopt.hardware.machines import load_machine
@@ -28,15 +29,16 @@ CASE = SweepCase(
 
 
 def row(megabytes: int) -> Row:
-    finding = Finding(
+    result = Result(
         scheduler="lp-bound",
+        objective=MAKESPAN,
         status=Status.UNKNOWN,
+        solve_s=0.5,
         value=Fraction(1545, 1),
         bound=Fraction(1500, 1),
-        order_name="listed",
-        note='of "some", or\nnone',
+        notes=('of "some", or\nnone',),
     )
-    return row_of(CASE, megabytes * 10**6, finding, "time")
+    return row_of(CASE, megabytes * 10**6, Finding(result=result, order="listed"), "time")
 
 
 KEYS = [COLUMNS.key_about(about(CASE, size, "lp-bound")) for size in CASE.capacities]
@@ -158,6 +160,5 @@ def test_without_a_file() -> None:
     table = RowTable(None, COLUMNS, SWEEP)
     table.add([row(1)])
     table.close(KEYS)
-    head, line = table.text().splitlines()
-    assert head.startswith("network,training,batch,")
-    assert line.startswith("resnet50,true,32,")
+    (found,) = table.rows
+    assert (found["network"], found["training"], found["batch"]) == ("resnet50", True, 32)

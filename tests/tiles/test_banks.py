@@ -20,6 +20,7 @@ from spmopt.tiles.partition import Partition, on_cores, scale
 from spmopt.tiles.program import PassProgram
 from spmopt.tiles.run import run
 from spmopt.tiles.tiling import evaluate
+from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid, machine
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
@@ -40,7 +41,7 @@ def banks(read: int, write: int) -> SpmTechnology:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(
     cells=GRIDS,
     order=ANY_ORDER,

@@ -20,9 +20,9 @@ from spmopt.tiles.bounds import least_touched, makespan_bound, traffic_bound
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.order_search import good_order
 from spmopt.tiles.window import Window
 from tests.policies.owed import residency_plan_of, totals
+from tests.thorough import share, some
 from tests.tiles.brute_force import least_traffic
 from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.maps import CONVOLUTIONS, convolution
@@ -84,7 +84,7 @@ def test_compulsory_where_all_fits() -> None:
     assert alone.size_bytes == 2 * (63 + 35 + 45)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(
     sizes=st.tuples(*[st.integers(1, 14)] * 3),
     tile=st.tuples(*[st.integers(1, 5)] * 3),
@@ -114,7 +114,7 @@ def test_never_above_a_schedule(
         assert found.makespan_cycles >= cycles
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=share(20), deadline=None)
 @given(cells=CONVOLUTIONS, both=st.booleans())
 def test_what_is_compulsory_of_a_feature_map(cells: TileGrid, both: bool) -> None:
     small = machine(10**6, page_bytes=16)
@@ -152,15 +152,14 @@ def little_room(generator: np.random.Generator, both: bool) -> tuple[TileGrid, M
             return cells, small
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some(range(8)))
 def test_never_above_a_schedule_of_a_feature_map(seed: int) -> None:
     generator, both = np.random.default_rng(seed), seed % 4 > 0
     cells, small = little_room(generator, both)
     bound = traffic_bound(cells, small, input_gradient=both).size_bytes
-    walks = good_order(cells, 3, input_gradient=both, evaluations=60).order
     for order in (
         cells.products * (not both) + generator.permutation((1 + both) * cells.products),
-        walks.through(cells, input_gradient=both),
+        ORDERS["interleaved"].through(cells, input_gradient=both),
     ):
         for resident, policy in ((True, "double-buffer:reuse=sums"), (False, "stream")):
             problem = backward(cells, small, order, resident=resident)
@@ -174,7 +173,7 @@ def test_never_above_a_schedule_of_a_feature_map(seed: int) -> None:
                 assert found.makespan_cycles >= cycles
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=share(30), deadline=None)
 @given(cells=CONVOLUTIONS.filter(lambda cells: cells.products <= 5), deep=st.integers(1, 2))
 def test_every_set_of_products_touches_as_much(cells: TileGrid, deep: int) -> None:
     """Step by step as the proof says, with the least share of any tile of X."""

@@ -89,7 +89,7 @@ def test_of_any_layer_tile_order_and_machine(
     assert same(found, verified(problem, reuse))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25), deadline=None)
 @given(
     cells=GRIDS,
     order=ANY_ORDER,

@@ -17,6 +17,7 @@ from spmopt.tiles.fetches import backward, forward, forward_on_cores, forward_or
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, Walk
 from spmopt.tiles.program import IDLE
+from tests.thorough import share
 from tests.tiles.cases import ANY_WALK, grid, machine
 from tests.tiles.execution import matrix_of, numbers
 from tests.tiles.maps import CONVOLUTIONS
@@ -45,7 +46,7 @@ def test_all_loops_execute_exactly(loops: str) -> None:
     executed(cells, forward(cells, machine(160, page_bytes=16), order))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=share(15), deadline=None)
 @given(
     cells=st.builds(grid, st.tuples(*[st.integers(1, 7)] * 3), st.tuples(*[st.integers(2, 4)] * 3)),
     walk=ANY_WALK,
@@ -59,7 +60,7 @@ def test_any_walk_and_any_tiles(
     executed(cells, forward(cells, small, forward_order(cells, walk)), objective)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=share(15), deadline=None)
 @given(cells=CONVOLUTIONS, walk=ANY_WALK, spare_pages=st.integers(0, 20))
 def test_feature_maps(cells: TileGrid, walk: Walk, spare_pages: int) -> None:
     (m, k, n), most = cells.tile.sizes, int(cells.map_elements.max())
@@ -137,7 +138,7 @@ def mirrored(cells: TileGrid) -> TileGrid:
     return grid((k, m, n), (tile_k, tile_m, tile_n))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 @given(
     cells=st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3)),
     walk=ANY_WALK,

@@ -20,11 +20,12 @@ from spmopt.tiles.tiling import (
     require_large_tiles,
     tile_space,
 )
+from tests.thorough import share
 
 SIDES = st.integers(1, 12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=share(60))
 @given(SIDES, SIDES, SIDES, st.integers(3, 200), st.integers(1, 30))
 def test_what_is_refused_cannot_be_done(m: int, k: int, n: int, elements: int, most: int) -> None:
     layer = Layer(name="a", m=m, k=k, n=n)

@@ -198,7 +198,7 @@ def test_gradients(
         require_same(program.timeline(), problem)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=share(50), deadline=None)
 @given(cells=GRIDS, walk=ANY_WALK, spm=MACHINES, cores=st.integers(1, 8))
 def test_forward(*, cells: TileGrid, walk: Walk, spm: Machine, cores: int) -> None:
     for products in (forward_order(cells, walk), forward_on_cores(cells, cores, walk)):

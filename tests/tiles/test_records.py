@@ -88,7 +88,7 @@ def test_columns_are_those_of_records() -> None:
 
 
 @pytest.mark.parametrize("replacement", ["double-buffer", "residency"])
-@pytest.mark.parametrize("order", ["best", "searched", "optimal"])
+@pytest.mark.parametrize("order", ["best", "optimal"])
 def test_a_record_can_be_read_again(order: str, replacement: str) -> None:
     asked = case(layer=SMALL, order=order, replacement=replacement, tile=Tile(m=30, k=35, n=40))
     row = run(asked)
@@ -108,10 +108,9 @@ def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
     first.add([record(*rows[3])])
     first.close()
     file = RowTable(path, COLUMNS, {"cases": "a"})
-    known = file.get(keys[3])
-    assert known is not None
+    (known,) = file.rows
     assert cost_of(known) == rows[3][0].cost
-    assert file.get(keys[0]) is None
+    assert [key in file for key in keys[:4]] == [False, False, False, True]
     file.add(record(*row) for row in rows[:3])
     file.close(keys)
     found = list(csv.DictReader(path.read_text().splitlines()[1:]))

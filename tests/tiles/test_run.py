@@ -116,14 +116,6 @@ def test_best_partition_is_the_best_of_all() -> None:
     assert best.ran.partition in cuts
 
 
-@pytest.mark.parametrize("replacement", ["double-buffer", "belady"])
-def test_searched_is_never_worse_than_the_best_under_double_buffering(replacement: str) -> None:
-    best = run(case(order="best")).ran
-    found = run(case(order="searched", replacement=replacement))
-    assert found.value <= run(replace(best, replacement=replacement)).value
-    assert found.ran.tile == best.tile
-
-
 def test_optimal_is_never_worse_and_says_what_is_proved() -> None:
     tile = Tile(m=80, k=100, n=45)
     rows = {

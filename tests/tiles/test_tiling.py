@@ -52,7 +52,7 @@ def drawn(seed: int, largest: int) -> tuple[Layer, Machine, str]:
     return Layer(name=f"layer{seed}", m=m, k=k, n=n), spm, NAMES[seed % 4]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", some(range(24)))
 def test_exact_where_all_sizes_are_candidates(seed: int) -> None:
     # Each of 1, 2 and 3 is the least size for some number of tiles.
     layer, spm, name = drawn(seed, 3)

@@ -14,6 +14,7 @@ from spmopt.frontends import zoo
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.networks import layers_of
 from spmopt.tiles.window import Window
+from tests.thorough import share
 from tests.tiles.maps import CONVOLUTIONS, WINDOWS, convolution, touched
 
 SAME = Window(image=(4, 4), kernel=(3, 3), output=(4, 4), padding=(1, 1))
@@ -33,7 +34,7 @@ def by_loops(cells: TileGrid) -> list[list[int]]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(cells=CONVOLUTIONS)
 def test_equal_to_the_sets_of_elements(cells: TileGrid) -> None:
     assert cells.map_elements.tolist() == by_loops(cells)

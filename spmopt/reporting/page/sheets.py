@@ -52,7 +52,7 @@ def front_page(front: Front, commands: Sequence[Command] = ()) -> str:
     return sheet(
         title=f"{front.name}: {front.subject}",
         subtitle=front.lines[0],
-        lines=(*front.lines[1:], *front.hints),
+        lines=tuple(front.lines[1:]),
         figures={name: data_uri(each) for name, each in figures.items()},
         tables=[
             *front_tables(front),

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from spmopt.core.errors import unknown
 from spmopt.reporting.plain import HEADS, Json, column, table
-
-if TYPE_CHECKING:  # a page of schedules loads nothing of searches
-    from spmopt.search.records import ResourceDuals
 
 TRIAL = "trial"
 """The axis of the trials themselves, in the order in which they were proposed."""
@@ -89,15 +85,6 @@ class Trial:
         return (known[x.key], known[y.key]) if x.key in known and y.key in known else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """Parts of the variance of an objective by field, the most first; ``rests`` says on what."""
-
-    objective: str
-    rests: str
-    parts: Mapping[str, float]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Front:
     """All that is shown of a search.
@@ -115,14 +102,8 @@ class Front:
     members
         Numbers of the front, the best in the first objective first; with ``top`` so many of the
         best in it.
-    shares
-        What objectives vary with.
-    shadow_prices
-        Number of a trial, network, and how much its bound falls for more of each resource.
     bounds_only
         Whether figures of schedules are lower bounds, and there are no schedules.
-    hints
-        What to install to learn more; a page shows them, a picture does not.
     """
 
     name: str
@@ -132,10 +113,7 @@ class Front:
     trials: tuple[Trial, ...]
     members: tuple[int, ...]
     top: int | None = None
-    shares: tuple[Share, ...] = ()
-    shadow_prices: tuple[tuple[int, str, ResourceDuals], ...] = ()
     bounds_only: bool = False
-    hints: tuple[str, ...] = ()
 
     @property
     def objectives(self) -> tuple[Axis, ...]:
@@ -174,8 +152,8 @@ class Front:
 
 
 def front_tables(front: Front) -> list[Json]:
-    """Return the tables of a page: trials, importance of settings, shadow prices."""
-    return [_trials(front), _shares(front), _duals(front)]
+    """Return the tables of a page."""
+    return [_trials(front)]
 
 
 def _trials(front: Front) -> Json:
@@ -213,38 +191,3 @@ def _trials(front: Front) -> Json:
 
 def _field_help(name: str) -> str:
     return f"Setting of the machine that is searched: {name}."
-
-
-def _shares(front: Front) -> Json:
-    """Return the part of the variance of each objective that each setting explains."""
-    columns = [
-        column("objective", None, help="Figure that was minimized."),
-        column("setting", None, help="Setting of the machine that was searched."),
-        column("share", "part", help="Part of the variance of the objective that it explains."),
-        column("basis", None, help="Machines on which that rests."),
-    ]
-    labels = {axis.key: axis.label for axis in front.axes}
-    rows = [
-        (labels.get(each.objective, each.objective), field, part, each.rests)
-        for each in front.shares
-        for field, part in each.parts.items()
-    ]
-    return table("Importance of settings", "importance.csv", columns, rows)
-
-
-def _duals(front: Front) -> Json:
-    """Say by how much a little more of each resource lowers the bound."""
-    unit = front.shadow_prices[0][2].unit if front.shadow_prices else ""
-    titles = {
-        "bound": "bound",
-        "per_mb": "falls per extra MB of SPM",
-        "per_gbps": "per extra GB/s of DRAM",
-        "per_pe": "per extra PE",
-    }
-    columns = [column("trial"), column("network", None)]
-    columns += [column(name, unit, title) for name, title in titles.items()]
-    rows = [
-        (trial, network, *(getattr(duals, name) for name in titles))
-        for trial, network, duals in front.shadow_prices
-    ]
-    return table("Shadow prices at the bound of each trial", "duals.csv", columns, rows)

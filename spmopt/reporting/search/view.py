@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.search.front import TRIAL, Axis, Front, Limit, Share, Trial
+from spmopt.reporting.search.front import TRIAL, Axis, Front, Limit, Trial
 from spmopt.reporting.search.words import (
     LABELS,
     STATES,
     counts_text,
     fields_to_show,
     header_lines,
-    missing_lines,
     proof_text,
     remark,
     state_text,
@@ -40,25 +39,12 @@ def front_view(findings: Findings) -> Front:
         name=findings.name,
         subject=", ".join(network.label for network in setup.networks),
         lines=(counts_text(findings.counts), *header_lines(setup)),
-        hints=tuple(missing_lines(findings.importances)),
         axes=tuple(_axis(key, setup) for key in keys),
         trials=tuple(
             _trial(trial, findings, keys, known[trial.number]) for trial in findings.trials
         ),
         members=tuple(trial.number for trial in findings.members),
         top=findings.top,
-        shares=tuple(
-            Share(
-                objective=name,
-                rests="by the space"
-                if each.trials is None
-                else f"by {each.trials} machines solved",
-                parts=dict(each.parts),
-            )
-            for name, each in findings.importances.items()
-            if each.parts
-        ),
-        shadow_prices=findings.shadow_prices,
         bounds_only=setup.bound_only,
     )
 

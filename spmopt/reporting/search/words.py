@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spmopt.hardware.settings import Setting, show_setting
-from spmopt.reporting.quantities import duration, percent, share, show_bandwidth
+from spmopt.reporting.quantities import duration, percent, show_bandwidth
 from spmopt.search import figures, records
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import STATIC
 from spmopt.search.findings import not_minimized
-from spmopt.search.records import Findings, Importance, TrialRecord
+from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.storage import LOST
 from spmopt.sweeps.cases import Network
@@ -113,23 +113,6 @@ def network_text(one: Mapping[str, Any], setup: Setup) -> str:
     if one.get("verified"):
         parts.append("verified")
     return "; ".join(parts)
-
-
-def importance_lines(found: Mapping[str, Importance]) -> Iterator[str]:
-    """Yield what each objective varies with, and what that rests on."""
-    for name, each in found.items():
-        if each.parts:
-            said = ", ".join(f"{key} {share(part)}" for key, part in each.parts.items())
-            rests = "" if each.trials is None else f" (by the {each.trials} machines solved)"
-            yield f"{name} varies with {said}{rests}."
-    yield from missing_lines(found)
-
-
-def missing_lines(found: Mapping[str, Importance]) -> Iterator[str]:
-    """Yield what to install to learn what the other objectives vary with, in one line."""
-    names = [name for name, each in found.items() if each.missing]
-    if names:
-        yield f"Importance of fields for {' and '.join(names)} {found[names[0]].missing}"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

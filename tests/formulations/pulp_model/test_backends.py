@@ -170,11 +170,23 @@ def test_a_bound_for_the_class_is_not_above_the_schedule() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("-s residency --backend pulp:cbc", "scheduler residency: has no backends; residency:granularity=tensor has"),
-        ("-s belady --backend pulp:cbc", "scheduler belady: has no backends; residency:granularity=tensor has"),
-        ("-s residency:granularity=tensor --backend cbc", "backend 'cbc': write pulp:NAME, as pulp:cbc"),
+        (
+            "-s residency --backend pulp:cbc",
+            "scheduler residency: has no backends; residency:granularity=tensor has",
+        ),
+        (
+            "-s belady --backend pulp:cbc",
+            "scheduler belady: has no backends; residency:granularity=tensor has",
+        ),
+        (
+            "-s residency:granularity=tensor --backend cbc",
+            "backend 'cbc': write pulp:NAME, as pulp:cbc",
+        ),
         ("-s residency:granularity=tensor --backend plup:cbc", "called 'plup'; did you mean pulp?"),
-        ("-s residency:granularity=tensor --backend pulp:cbd", "no solver of PuLP called 'cbd'; did you mean cbc?"),
+        (
+            "-s residency:granularity=tensor --backend pulp:cbd",
+            "no solver of PuLP called 'cbd'; did you mean cbc?",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(run: Run, words: str, said: str) -> None:

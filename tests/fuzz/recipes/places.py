@@ -63,7 +63,7 @@ _COMMANDS = (
     *(("report", "NAME", "-o", "r.html"), ("plot", "NAME", "-o", "r.svg"), ("run", "NAME")),
     *(("merge", "NAME", "-o", "m.csv"), ("machines", "NAME"), ("tiles", "NAME")),
     *(("technologies", "NAME", "--capacity", "1MB"), ("allocate", "NAME", "--minimize")),
-    *(("tiles", "--gemm", "8x8x8", "--cfg", "NAME"), ("tune", "show", "--storage", "NAME")),
+    *(("tune", "show", "--storage", "NAME")),
     ("tune", "show", "--storage", "journal:NAME"),
     ("tune", bases.MLP, "--space", "NAME", "--workers", "0"),
     ("tune", "NAME", "--space", "NAME", "--workers", "0"),

@@ -8,7 +8,6 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
-from spmopt.reporting.page.sheets import front_page
 from spmopt.reporting.plots import fronts
 from spmopt.reporting.plots.fronts import plot_front, save_front
 from spmopt.reporting.search.front import Limit
@@ -76,19 +75,8 @@ def test_a_file_is_the_same_again(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         save_front(front("$x^$<&🙂" * 90), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    save_front(replace(front(), shares=()), tmp_path / "c.png", "trial", "time")
+    save_front(front(), tmp_path / "c.png", "trial", "time")
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_hints_on_packages_stand_on_the_page_and_on_no_picture(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    headings: list[str] = []
-    monkeypatch.setattr(fronts, "finish", lambda *some: headings.append(some[2]))
-    hinted = replace(front(), hints=("The importance needs x; pip install 'spmopt[results]'",))
-    save_front(hinted, tmp_path / "front.png")
-    assert "pip install" not in headings[0]
-    assert "pip install" in front_page(hinted)
 
 
 def test_long_conditions_are_not_clipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

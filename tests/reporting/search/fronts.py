@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spmopt.reporting.search.front import Axis, Front, Limit, Share, Trial
-from spmopt.search.records import ResourceDuals
+from spmopt.reporting.search.front import Axis, Front, Limit, Trial
 
 TIME = Axis(key="time_s", label="time", unit="s", is_objective=True, of_schedules=True)
 AREA = Axis(
@@ -48,7 +47,6 @@ def front(name: str = "") -> Front:
         gap=None,
     )
     failed = replace(excluded, number=5, state="failed", figures={"trial": 5.0}, least={})
-    duals = ResourceDuals(unit="s", bound=1.0, per_mb=0.1, per_gbps=0.2, per_pe=None)
     return Front(
         name=f"study{name}",
         subject="net",
@@ -63,9 +61,4 @@ def front(name: str = "") -> Front:
             failed,
         ),
         members=(0, 1),
-        shares=(
-            Share(objective="time_s", rests="by 12 solved", parts={"spm": 0.75, "bw": 0.25}),
-            Share(objective="area_mm2", rests="by the space", parts={"spm": 1.0}),
-        ),
-        shadow_prices=((0, "net", duals),),
     )

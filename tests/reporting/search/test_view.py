@@ -53,8 +53,6 @@ def test_figures_are_those_of_the_record(tmp_path: Path) -> None:
             assert own["figures"][name] == row[name] == each["values"][name]
             assert own["least"][name] <= own["figures"][name]
         assert bool(each["merged"]) == any("as good" in text for text in own["said"])
-    shares = {each["objective"]: each["parts"] for each in view["shares"]}
-    assert shares == {key: parts for key, parts in record["importances"].items() if parts}
 
 
 def test_bounds_are_said_to_be(tmp_path: Path) -> None:

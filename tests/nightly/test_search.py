@@ -10,26 +10,22 @@ from multiprocessing.context import SpawnProcess
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from time import monotonic, sleep
-from warnings import catch_warnings, simplefilter
 
 import pytest
-from optuna.storages import RDBStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.hardware.machines import load_machine
-from spmopt.search.claiming import put_back, recover
 from spmopt.search.setup import Setup
 from spmopt.search.space import space_of
 from spmopt.search.storage import PROCESS, open_storage
-from spmopt.search.study import begin, counts, distributions, look_up
-from spmopt.search.trials import tally, trial_records
+from spmopt.search.study import begin, counts, look_up
 from spmopt.sweeps.cases import Network
-from tests.search.study import search, small_setup, small_space
+from tests.search.study import search, small_setup
 from tests.solving.fakes import bounds_only, install
 
 SPAWN = multiprocessing.get_context("spawn")
-WAIT_S = 90.0
+WAIT_S = 900.0  # a busy machine takes its time
 
 
 def slow_setup(machines: int = 4) -> Setup:
@@ -131,7 +127,6 @@ def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     seen = opened(url)
     until(lambda: len(running(seen)) > 1)
     until(lambda: len(children(process.pid)) > 1)
-    sleep(1)
     os.kill(max(children(process.pid)), signal.SIGKILL)
     process.join(WAIT_S)
     assert process.exitcode == 0
@@ -159,36 +154,6 @@ def study_of(url: str) -> Study:
     return look_up(open_storage(url), "s")[0]
 
 
-def test_a_trial_without_heartbeat_is_put_back(tmp_path: Path) -> None:
-    storage = open_storage(str(tmp_path / "s.db"), beat_s=1, grace_s=1)
-    assert isinstance(storage, RDBStorage)
-    study = begin(storage, "s", small_setup())
-    number = study.ask().number
-    study_id = storage.get_study_id_from_name("s")
-    storage.record_heartbeat(storage.get_trial_id_from_study_id_trial_number(study_id, number))
-    recover(study, storage)
-    assert study.get_trials()[number].state is TrialState.RUNNING
-    sleep(2.5)
-    recover(study, storage)
-    assert [trial.state for trial in study.get_trials()] == [TrialState.FAIL]
-
-
-def test_what_is_put_back_is_run_next(tmp_path: Path) -> None:
-    url, setup = str(tmp_path / "s.db"), small_setup()
-    study = search(url, setup, trials=2)
-    asked = study.ask()
-    asked.suggest_int("spm", 256, 1024, step=384)
-    asked.suggest_int("bandwidth", 250 * 10**6, 1750 * 10**6, step=750 * 10**6)
-    asked.set_user_attr(PROCESS, "elsewhere:1")
-    recover(study, open_storage(url))  # another machine's processes are not looked for
-    put_back(study, asked.number)
-    study = search(url, setup, trials=3)
-    first, *_, last = study.get_trials()[2:]
-    assert (first.state, last.params) == (TrialState.FAIL, first.params)
-    assert last.state.is_finished()
-    assert last.user_attrs[PROCESS] != "elsewhere:1"
-
-
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_an_interrupt_puts_back_what_is_under_way(tmp_path: Path, workers: int) -> None:
     url = str(tmp_path / "s.db")
@@ -201,24 +166,16 @@ def test_an_interrupt_puts_back_what_is_under_way(tmp_path: Path, workers: int) 
     assert states.count(TrialState.FAIL) > 0
 
 
-def test_constraints_of_what_is_put_back_are_noted_anew(tmp_path: Path) -> None:
-    """Optuna keeps those of the failed trial, and warns where they are set again."""
-    url = str(tmp_path / "t.db")
-    setup = small_setup(small_space(constraints=["spm_mb <= 1", "time_s <= 1"]))
-    study = search(url, setup, trials=1)
-    asked = study.ask(distributions(setup.space))
-    asked.set_constraint("spm_mb <= 1", -0.5)
-    asked.set_user_attr(PROCESS, "gone")
-    put_back(study, asked.number)
-    with catch_warnings():
-        simplefilter("error")
-        again = search(url, setup, trials=3)
-    first = again.get_trials()[2]
-    assert first.params == asked.params
-    assert first.system_attrs["failed_trial"] == asked.number
-    assert first.constraints.keys() == {"spm_mb <= 1", "time_s <= 1"}
-    assert first.constraints["spm_mb <= 1"] != -0.5
-    states = [trial.state for trial in trial_records(again)]
-    counted = tally(trial_records(again))
-    assert states.count("put_back") == counted["put_back"] == 1
-    assert sum(counted.values()) == len(states) == 4
+def test_several_workers_are_reproducible(tmp_path: Path) -> None:
+    setup = small_setup()
+    found = [
+        machines_of(
+            search(f"journal:{tmp_path / str(k)}", setup, sampler="tpe", trials=5, workers=2)
+        )
+        for k in range(2)
+    ]
+    assert found[0] == found[1]
+
+
+def machines_of(study: Study) -> list[dict[str, object]]:
+    return [trial.params for trial in study.get_trials()]

@@ -17,8 +17,8 @@ from optuna.trial import TrialState
 from spmopt.core.errors import InputError
 from spmopt.search.storage import PROCESS, open_storage
 from spmopt.search.study import begin, counts, look_up
+from tests.nightly.test_search import WAIT_S, share, started
 from tests.search.study import small_setup
-from tests.search.test_processes import WAIT_S, share, started
 
 SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 NOBODY = "nobody"

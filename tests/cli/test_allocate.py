@@ -104,14 +104,6 @@ def test_too_little_is_infeasible_and_says_why(run: Run, tmp_path: Path) -> None
     assert not output.exists()
 
 
-def test_a_crowd_that_is_too_large_to_show_is_summed_up(run: Run, tmp_path: Path) -> None:
-    source = tmp_path / "i.csv"
-    source.write_text("id,lower,upper,size\n" + "".join(f"b{k},0,5,3\n" for k in range(12)))
-    ran = run(f"allocate {source} --capacity 33B -o {tmp_path}/o.csv")
-    assert ran.code == 3
-    assert ran.err.splitlines()[-1] == "  and 2 more, together 6 bytes"
-
-
 def test_a_time_limit_is_not_infeasible(run: Run, tmp_path: Path) -> None:
     output = tmp_path / "o.csv"
     ran = run(f"allocate {HARD} --capacity 1MiB --time-limit 0.000001 -o {output}")

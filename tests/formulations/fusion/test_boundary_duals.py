@@ -172,7 +172,7 @@ def test_a_weight_that_is_used_again_is_loaded_once(monkeypatch: pytest.MonkeyPa
         if not any(reads for _, reads, _ in accesses[:number]):
             needed(self, total, accesses, number, *others)
 
-    monkeypatch.setattr(BoundaryCredit, "_needed", once)
+    monkeypatch.setattr(BoundaryCredit, "_require", once)
     assert totals_of(listed, certificate, [whole]) > [4.0]
 
 

@@ -31,6 +31,8 @@ from tests.tiny import Op, tiny
 
 BOTH = pytest.mark.parametrize("solver", ["cbc", "highs"])
 
+WHOLE = "residency:granularity=tensor"
+
 
 def named(name: str, monkeypatch: pytest.MonkeyPatch, *there: str) -> str:
     """What a name stands for where ``there`` are installed."""
@@ -172,19 +174,19 @@ def test_a_bound_for_the_class_is_not_above_the_schedule() -> None:
     [
         (
             "-s residency --backend pulp:cbc",
-            "scheduler residency: has no backends; residency:granularity=tensor has",
+            f"scheduler residency: has no backends; {WHOLE} has",
         ),
         (
             "-s belady --backend pulp:cbc",
-            "scheduler belady: has no backends; residency:granularity=tensor has",
+            f"scheduler belady: has no backends; {WHOLE} has",
         ),
         (
-            "-s residency:granularity=tensor --backend cbc",
+            f"-s {WHOLE} --backend cbc",
             "backend 'cbc': write pulp:NAME, as pulp:cbc",
         ),
-        ("-s residency:granularity=tensor --backend plup:cbc", "called 'plup'; did you mean pulp?"),
+        (f"-s {WHOLE} --backend plup:cbc", "called 'plup'; did you mean pulp?"),
         (
-            "-s residency:granularity=tensor --backend pulp:cbd",
+            f"-s {WHOLE} --backend pulp:cbd",
             "no solver of PuLP called 'cbd'; did you mean cbc?",
         ),
     ],

@@ -80,8 +80,8 @@ def test_rows_without_a_schedule(tmp_path: Path) -> None:
     found = spmopt.sweep(str(Path(MLP).with_name("infeasible.json")), ["lru", "lp-bound"])
     lines = str(found).splitlines()
     assert [line.split() for line in lines[4:]] == [
-        ["lru", "infeasible"],
-        ["lp-bound", "infeasible"],
+        ["lru", "infeasible", "0.00"],
+        ["lp-bound", "infeasible", "0.00"],
     ]
     assert str(replace(found, table=[])) == "0 rows"
     assert str(replace(found, left="1 of 2 rows")).endswith("interrupted: 1 of 2 rows")

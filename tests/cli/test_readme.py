@@ -107,9 +107,9 @@ def test_words_of_an_analysis_are_explained(run: Run) -> None:
     for word in (*causes, *(scope.words for scope in Scope), "compute", "memory"):
         assert f"`{word}`" in words
     named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|.*?\|(.*?)\|", words, re.M))))
-    found = run("analyze bert-tiny -s stream --time-limit 0 --per use --json").record
-    known = {*found["types"][0], *found["scopes"][0], *found["uses"][0]}
-    assert len(named) > 15
+    found = run("analyze bert-tiny -s stream --time-limit 0 --per tensor --json").record
+    known = {*found["types"][0], *found["scopes"][0], *found["tensors"][0]}
+    assert len(named) > 12
     assert named <= known
 
 

@@ -1,6 +1,6 @@
 """Build golden problems and record what is known of them.
 
-``python -m tests.problems.record NAME ...`` writes ``instances/NAME.json`` and its entry in
+``python -m tests.instances.record NAME ...`` writes ``instances/NAME.json`` and its entry in
 ``instances/index.json`` for sources of ``tests/instances/sources.py``; without names, for all.
 """
 

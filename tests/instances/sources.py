@@ -26,7 +26,7 @@ from tests.tiny import Op, tiny
 class Source:
     """How a problem is made.
 
-    ``proof``: how to prove its optimum, one of ``tests.problems.golden``, or empty.
+    ``proof``: how to prove its optimum, one of ``tests.instances.golden``, or empty.
     ``optima``: those that one can work out by hand, by objective.
     """
 
@@ -75,7 +75,7 @@ _BY_HAND = {
         traffic=9,
         time=9 + 5,
     ),
-    "fetches": _by_hand(
+    "passes": _by_hand(
         "a page for operands of several fetches; z, in place, saves most",
         lambda: tiny(
             {"x": (4, "in"), "y": (4, "keep"), "z": (8, "in keep")},
@@ -104,7 +104,7 @@ _BY_HAND = {
         traffic=24 + 4,
         time=24 + 4,
     ),
-    "required-resident-result": _by_hand(
+    "stationary-result": _by_hand(
         "a required-resident result is stored after the computation",
         lambda: tiny(
             {**X, "y": (8, "keep")},
@@ -144,7 +144,7 @@ _BY_HAND = {
         traffic=12,
         time=10 + 6,
     ),
-    "two-mappings": _by_hand(
+    "two-modes": _by_hand(
         "the second mapping is faster, though it keeps x required-resident",
         lambda: tiny(
             X, [[Op(reads="x", cycles=20), Op(reads="x", cycles=1, required_resident="x")]], spm=8
@@ -250,7 +250,7 @@ def _command(arguments: str) -> Source:
 
 
 _LARGER = {
-    "lenet5": Source(text="training step of tests.problems.sources.lenet5", build=_lenet5),
+    "lenet5": Source(text="training step of tests.instances.sources.lenet5", build=_lenet5),
     "resnet50-small": _command(
         "resnet50 --training --batch 2 --param image=64 --machine small-npu --spm 2MB"
     ),

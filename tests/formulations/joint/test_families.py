@@ -23,8 +23,8 @@ SEEDS: dict[str, tuple[int, ...]] = {
     "coverage": (0, 8, 10),
     "separation": (20, 26, 33),
     "issue": (5,),
-    "needed_stores": (0,),
-    "issued_stores": (0,),
+    "stores_needed": (0,),
+    "stores_issued": (0,),
     "streams": (0,),
     "loads": (5,),
     "stores": (0,),
@@ -36,7 +36,7 @@ SEEDS: dict[str, tuple[int, ...]] = {
     "reuse": (24,),
 }
 """Problems of which one or more show it: which optimum the solver meets first may change."""
-IMPLIED = ("capacity", "shares", "contiguity", "kept_through", "stored_or_together")
+IMPLIED = ("capacity", "shares", "contiguity", "keep_through", "store_or_join")
 ALL = ("makespan", *SEEDS, *IMPLIED)
 
 
@@ -80,7 +80,7 @@ def test_without_implied_rows_the_optimum_is_the_same(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "families"), [(48, ("capacity", "kept_through")), (24, ("crowding",))]
+    ("seed", "families"), [(48, ("capacity", "keep_through")), (24, ("crowding",))]
 )
 def test_without_addresses_pages_are_counted_in_steps_and_in_time(
     seed: int, families: tuple[str, ...]

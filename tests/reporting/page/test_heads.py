@@ -47,7 +47,7 @@ def _search() -> str:
     return front_page(front())
 
 
-@pytest.mark.parametrize(("make", "least"), [(_two, 90), (_sweep, 10), (_search, 12)])
+@pytest.mark.parametrize(("make", "least"), [(_two, 90), (_sweep, 10), (_search, 7)])
 def test_every_head_of_a_page_says_what_it_means(make: Any, least: int) -> None:
     heads = [
         column for block in Document.of(make()).blocks().values() for column in columns_of(block)

@@ -35,7 +35,7 @@ def _ablation() -> str:
     ("make", "pictures", "tables"),
     [
         (_sweep, 2, 2),
-        (lambda: front_page(front(ODD), [(0, ODD, "spmopt report x.json")]), 1, 4),
+        (lambda: front_page(front(ODD), [(0, ODD, "spmopt report x.json")]), 1, 2),
         (_ablation, 2, 1),
     ],
 )

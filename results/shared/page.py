@@ -114,7 +114,9 @@ def collect(
         kept = RowTable(part, VALUES, identity, report)
     try:
         with TaskQueue(jobs, report=report) as queue:
-            keyed = {(name,): (name, case) for name, case in cases.items()}
+            keyed: dict[tuple[str, ...], Any] = {
+                (name,): (name, case) for name, case in cases.items()
+            }
             run(keyed, partial(as_row, work), kept, queue, report=report)
     except KeyboardInterrupt:
         report("interrupted" if part is None else "interrupted: the same command goes on from here")

@@ -76,7 +76,7 @@ def test_a_header_alone_never_blocks(tmp_path: Path) -> None:
     path.unlink()
     del killed
     with pytest.raises(ZeroDivisionError):
-        run(CASES, lambda x: 1 // 0, store(path, a=1))
+        run(CASES, lambda x: {"x": 1 // 0}, store(path, a=1))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,7 +18,7 @@ from spmopt.cli import main
 TOP = Path(__file__).parents[2]
 PROBLEMS = TOP / "instances"
 MLP = str(PROBLEMS / "mlp.json")
-NAMES = ("mlp", "duplex", "two-mappings", "infeasible", "fetches")
+NAMES = ("mlp", "duplex", "two-modes", "infeasible", "passes")
 MACHINE: dict[str, Any] = {
     "spm": "4MiB",
     "bandwidth": "68GB/s",

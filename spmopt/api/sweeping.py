@@ -77,8 +77,8 @@ def sweep(
         Network names, ONNX files, or instances as JSON files.
     schedulers
         Names ('spmopt schedulers' lists them); fluid is the bound. Default: belady, page, fluid,
-        and the fused schedules of :func:`solve`, where networks can be fused. Own policies must
-        be functions of a module if there are several processes.
+        and pieces where networks can be fused. Own policies must be functions of a module if there
+        are several processes.
     training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch

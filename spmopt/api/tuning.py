@@ -76,7 +76,7 @@ def tune(
         default: time and area, without ``space`` time and cost.
     scheduler
         Scheduler ('spmopt schedulers' lists them); best-policy: the best heuristic; bound: the
-        certified bound alone. Default: that of :func:`solve`, or page where nothing can be fused.
+        certified bound alone. Default: pieces, or page where nothing can be fused.
     schedule_for
         Objective of the schedules; default: the first of the objectives that is time, energy or
         traffic, else time.

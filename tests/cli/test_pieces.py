@@ -33,7 +33,7 @@ def test_the_list_as_given_and_the_best_cover_stand_side_by_side(
     compared: spmopt.ComparisonTable,
 ) -> None:
     rows = [(row["of"], row["scheduler"]) for row in compared.rows()]
-    listed, best = "list as given", "best cover found"
+    listed, best = "layer by layer", "best fusion plan found"
     assert rows == [
         (listed, "belady"),
         (listed, "page"),
@@ -59,18 +59,17 @@ def test_the_list_as_given_and_the_best_cover_stand_side_by_side(
 def test_the_words_say_over_what(compared: spmopt.ComparisonTable) -> None:
     lines = str(compared).splitlines()
     head, rows, words = lines[2], lines[4:10], lines[11:]
-    assert "gap, own list   gap, all covers" in head
+    assert head.split() == ["scheduler", "time", "traffic", "gap", "status"]
     assert [line.split("  ")[0].strip() for line in rows if line[0] != " "] == [
-        "list as given",
-        "best cover found",
+        "layer by layer",
+        "best fusion plan found",
     ]
     text = "\n".join(words)
-    assert "Belady takes 1." in text
-    assert "more time than the optimum of the list as given." in text
-    assert "All covers (pieces=all): the list, in its order, cut into segments" in text
-    assert "computed whole, or depth first in 2 " in text
-    assert "The optimum over all covers lies between" in text
-    assert "Belady on the best cover found takes" in text
+    assert "Layer by layer: optimum" in text
+    assert "With fusion: optimum between" in text
+    assert "Belady, layer by layer: " in text
+    assert " above the fused optimum." in text
+    assert "Fusion space `all`: consecutive groups in the given order; each untiled" in text
 
 
 def test_solve_takes_pieces_of_a_network_and_page_of_an_instance(run: Run) -> None:
@@ -106,9 +105,9 @@ def test_a_cover_from_outside_is_held_against_all(run: Run, tmp_path: Path) -> N
     assert run(f"verify {saved}").code == 0
     again = run(f"compare {NETWORK} -s belady --cover {saved} --json").record["results"]
     assert [(row["of"], row["scheduler"]) for row in again] == [
-        ("list as given", "belady"),
-        ("given cover", "belady"),
-        ("best cover found", "pieces"),
+        ("layer by layer", "belady"),
+        ("given fusion plan", "belady"),
+        ("best fusion plan found", "pieces"),
     ]
     assert again[1]["cover"] == found["cover"]
 

@@ -45,11 +45,11 @@ def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
     rows = [line.split()[0] for line in lines[4 : 4 + len(COMPARED)]]
     assert rows == list(COMPARED)
     optimum, subject, nearest = lines[-3:]
-    assert optimum.startswith("The optimum in the listed order lies between")
-    assert subject.startswith("Belady takes ")
-    assert nearest.startswith("The best greedy rule in the listed order, ")
-    assert subject.endswith(" more time than the optimum.")
-    assert nearest.endswith(" more time than the optimum.")
+    assert optimum.startswith("Given order: optimum between ")
+    assert subject.startswith("Belady: ")
+    assert nearest.startswith("Best heuristic (")
+    assert subject.endswith(" above the optimum.")
+    assert nearest.endswith(" above the optimum.")
     assert all(line == line.rstrip() for line in lines)
 
 

@@ -66,7 +66,7 @@ def test_the_table_says_the_same_as_the_record(run: Run) -> None:
     line = f"tiles {ENCODER} {SMALL} --order sequential,dx-major"
     record, out = run(f"{line} --json").record, run(line).out
     head, _, columns, *rows = out.splitlines()
-    assert head.startswith("encoder.csv, batch 1 (6 layers, 4 sizes) on small-npu: SPM 65.54 kB")
+    assert head.startswith("encoder.csv, batch 1 (6 layers, 4 sizes) on small-npu: SPM 64 KiB")
     assert columns.split("   ")[0] == "layer"
     found = [row for row in rows[:8] if row]
     for text, row in zip(found, record["rows"], strict=True):

@@ -28,7 +28,13 @@ def test_figures_are_those_of_the_record(tmp_path: Path) -> None:
     setup = small_setup(small_space(constraints=["gbps <= 1.5"]))
     study = search(f"{tmp_path}/s.db", setup, sampler="brute-force")
     view, record, table = told(study, setup)
-    assert [axis["label"] for axis in view["axes"]] == ["time", "cost", "gbps", "spm_mb", "trial"]
+    assert [axis["label"] for axis in view["axes"]] == [
+        "time",
+        "cost",
+        "DRAM bandwidth, GB/s",
+        "scratchpad, MB",
+        "trial",
+    ]
     assert [axis["key"] for axis in view["axes"] if axis["is_objective"]] == list(setup.objectives)
     assert view["axes"][2]["limits"] == [{"text": "gbps <= 1.5", "value": 1.5}]
     assert view["members"] == [each["trial"] for each in record["front"]]

@@ -137,7 +137,7 @@ for row in INSTANCES:
     cells = (row["network"], "training" if case[2] else "forward", row["spm"])
     LINES.append(BenchLine(cells, {"": partial(simplifications, *case, LIMIT_S)}, TARGETS))
 BENCH = Bench(
-    file=__file__, lines=LINES, quick=partial(simplifications, "residual", "2048", False, 5.0)
+    file=__file__, lines=LINES, quick=partial(simplifications, "residual", "2048", False, 30.0)
 )
 
 if __name__ == "__main__":

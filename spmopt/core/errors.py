@@ -189,8 +189,6 @@ def irreducible(
 
 
 PACKAGES = {
-    "cmaes": "cmaes>=0.12",
-    "distributed": "distributed>=2025.1",
     "onnx": "onnx>=1.17",
     "onnxscript": "onnxscript>=0.7",
     "pandas": "pandas>=2.2.2",

@@ -36,6 +36,8 @@ WIDE_COLUMNS = (
 """The gap is to the bound over the fusion space, where there is one. The class gap is that to a
 bound of a narrower class of schedules; "~" marks a solver's own."""
 STATUS_STYLES = {"optimal": "green", "infeasible": "red", "failed": "red"}
+_ROUNDING = 1e-9
+"""Relative gap below which a bound counts as met."""
 _COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
 
 
@@ -213,7 +215,8 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
     value, bound = _value(best), best.best_bound or Fraction(0)
     shown = si(*in_unit(best.objective, machine, value))
     head = f"{where}: optimum" if where else "Optimum:"
-    if value == bound:
+    # Duals are rounded to integers, so that a tight bound may miss the optimum by less than this.
+    if value == bound or (best.gap is not None and best.gap < _ROUNDING):
         return f"{head} {shown} ({best.scheduler}), proved."
     if best.enumerated:
         return f"{head} {shown} ({best.scheduler}), by enumeration."

@@ -216,12 +216,10 @@ def test_an_instance_is_a_line_in_a_notebook(case: Instance) -> None:
 def test_a_tolerance_that_makes_no_sense_is_said_in_one_line(
     case: Instance, tolerance: object
 ) -> None:
-    with pytest.raises(InputError, match=f"^tolerance '?{tolerance}'?: must be a number"):
+    with pytest.raises(InputError, match=f"^tolerance '?{tolerance}'?: must be (float|a number)"):
         spmopt.solve(case, tolerance=tolerance)  # type: ignore[arg-type]
 
 
 def test_a_file_is_no_instance() -> None:
-    with pytest.raises(
-        InputError, match=r"^instance 'model.onnx': must be an instance .spmopt.lower"
-    ):
+    with pytest.raises(InputError, match=r"^instance 'model.onnx': must be Instance .spmopt.lower"):
         spmopt.solve("model.onnx", "page")  # type: ignore[arg-type]

@@ -158,5 +158,5 @@ def test_bad_input_is_one_line() -> None:
         spmopt.story(instance(), pieces="batsh")
     with pytest.raises(spmopt.InputError, match="pieces"):
         spmopt.story(read_instance(INSTANCES / "mlp.json"), pieces="all")
-    with pytest.raises(spmopt.InputError, match="instance 'mlp': must be an instance"):
+    with pytest.raises(spmopt.InputError, match="instance 'mlp': must be Instance"):
         spmopt.story("mlp")  # type: ignore[arg-type]

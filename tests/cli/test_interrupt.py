@@ -96,7 +96,7 @@ def test_compare_says_what_was_not_run(monkeypatch: pytest.MonkeyPatch, run: Run
     assert ran.code == 130
     rows = {words[0]: words[1:] for words in map(str.split, ran.out.splitlines()[4:8])}
     assert rows["belady"][-1] == rows["whole"][-1] == "feasible"
-    assert rows["page"] == rows["fluid"] == [*"-----", "not", "run", "-"]
+    assert rows["page"] == rows["fluid"] == [*"---", "not", "run"]
     record = run(f"{line} --json").record
     assert [result["scheduler"] for result in record["results"]] == ["belady", "whole"]
     assert record["not_run"] == ["page", "fluid"]

@@ -47,7 +47,7 @@ def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
     optimum, subject, nearest = lines[-3:]
     assert optimum.startswith("Given order: optimum between ")
     assert subject.startswith("Belady: ")
-    assert nearest.startswith("Best heuristic (")
+    assert nearest.startswith("Best heuristic, ")
     assert subject.endswith(" above the optimum.")
     assert nearest.endswith(" above the optimum.")
     assert all(line == line.rstrip() for line in lines)

@@ -131,7 +131,7 @@ def test_banks_that_hold_the_channel_back(rate: int | None, held: bool) -> None:
     assert float(worth.per_byte_per_s) == pytest.approx(0 if held else 12, rel=ROUNDING)
     text = plain_text(prices_parts(machine, worth))
     assert ("more saves nothing: the SPM banks limit the channel" in text) == held
-    assert "energy and leakage are held" in text.splitlines()[-1]
+    assert "energy and leakage of the SPM stay as they are" in text.splitlines()[-1]
 
 
 def test_what_computes_all_the_time_gains_nothing() -> None:

@@ -139,9 +139,9 @@ def test_pictures_are_drawn(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "script"),
     [
-        ("study memory-iso-area --draw", "python results/memory_iso_area/run.py in a source"),
+        ("study memory-iso-area --draw", "python results/NAME/run.py in a source"),
         ("study", "studies are scripts now: python results/NAME/run.py"),
-        ("bench place --peer x", "benches are scripts now: python results/place/run.py"),
+        ("bench place --peer x", "benches are scripts now: python results/NAME/run.py"),
     ],
 )
 def test_commands_name_the_scripts(

@@ -100,7 +100,9 @@ def test_results_in_bands_of_rows_are_stored_and_checked() -> None:
     found = audit(again.instance, again.result)
     assert found.violations == ()
     text = "\n".join(verification_lines(again.instance, again.result, found))
-    assert "in 2 segments of up to 2 pieces of up to 2 bands of rows, make the 9 of" in text
+    assert (
+        "2 groups, up to 2 micro-batches of 2 stripes; expands to the file's 9 operations" in text
+    )
     operations = list(stored.instance.operations)
     assert operations[7].name == "c1[1][3:8]"
     other = stored.instance.tensor_names.index("c0[0][2:4]")
@@ -288,7 +290,10 @@ def found_of(result: Result) -> tuple[list[str], Audit]:
 def test_it_is_said_what_holds() -> None:
     lines, found = found_of(RESULT)
     text = "\n".join(lines)
-    assert "13 operations, in 6 segments of up to 4 pieces, make the 40 of the instance" in text
+    assert (
+        "13 operations, 6 groups, up to 4 micro-batches; expands to the file's 40 operations"
+        in text
+    )
     assert "at least over all covers, recomputed from the duals" in text
     assert "% over all covers; for this cover +" in text
     record: Any = verification_record(INSTANCE, RESULT, found)

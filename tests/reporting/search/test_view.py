@@ -36,7 +36,7 @@ def test_figures_are_those_of_the_record(tmp_path: Path) -> None:
         "trial",
     ]
     assert [axis["key"] for axis in view["axes"] if axis["is_objective"]] == list(setup.objectives)
-    assert view["axes"][2]["limits"] == [{"text": "gbps <= 1.5", "value": 1.5}]
+    assert view["axes"][2]["limits"] == [{"text": "DRAM bandwidth, GB/s <= 1.5", "value": 1.5}]
     assert view["members"] == [each["trial"] for each in record["front"]]
     for own, each in zip(view["trials"], record["trials"], strict=True):
         assert own["number"] == each["trial"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spmopt.core.errors import InputError, unknown
+from spmopt.core.errors import ArgumentError, InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.hardware.machines import load_machine
 from spmopt.search.axes import SpaceAxis
@@ -59,7 +59,7 @@ def chosen_space(name: str | Path | None, machine: str | None, fixed: Machine | 
         No such space or machine, or a machine beside the fixed one.
     """
     if fixed is not None and machine is not None:
-        raise InputError("machine: a stored instance has its own; leave it out")
+        raise ArgumentError("machine", ": a stored instance has its own; leave it out")
     given = None if machine is None else load_machine(machine)
     if name is not None:
         return find_space(name, fixed=fixed, machine=given)

@@ -189,5 +189,5 @@ def test_a_journal_that_is_one(run: Run) -> None:
 
 def test_the_usage_is_what_is_typed(run: Run) -> None:
     assert "Usage: spmopt tune COMMAND [OPTIONS] NETWORKS" in run("tune --help").out
-    assert "Usage: spmopt tune search --space PATH [OPTIONS]" in run("tune search --help").out
+    assert "Usage: spmopt tune search [OPTIONS]" in run("tune search --help").out
     assert "Usage: spmopt tune show [OPTIONS]" in run("tune show --help").out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import spmopt
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.pieces.segments import Segment
+from spmopt.core.result import Status
+from spmopt.reporting.comparison import compare_view
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
@@ -40,7 +43,8 @@ def test_the_list_as_given_and_the_best_cover_stand_side_by_side(
         (best, "belady"),
         (best, "pieces"),
     ]
-    page, pieces = compared["page"].result, compared["pieces"].result
+    page = next(each for each in compared.results if each.scheduler == "page")
+    pieces = next(each for each in compared.results if each.scheduler == "pieces")
     again = compared.on_cover["belady"].result
     assert compared["belady"].result.pieces is None
     assert again.pieces is not None
@@ -133,3 +137,18 @@ def test_segments_themselves_are_a_cover(instance: Instance) -> None:
     assert solved.instance == solved.result.pieces.instance
     with pytest.raises(InputError, match=r"segments\[0\]: ends at"):
         spmopt.solve(instance, cover=[Segment(begin=0, end=count + 1)])
+
+
+def test_an_optimum_says_of_which_fusion_it_is(
+    instance: Instance, compared: spmopt.ComparisonTable
+) -> None:
+    page = next(each for each in compared.results if each.scheduler == "page")
+    pieces = next(each for each in compared.results if each.scheduler == "pieces")
+    assert page.cover_bound is not None
+    assert page.value is not None
+    assert page.value > page.cover_bound * 1.01
+    proved = replace(page, status=Status.OPTIMAL, bound=page.value, tolerance=1e-4)
+    rows = compare_view(instance, [proved, pieces]).rows
+    assert [row[-1] for row in rows if row[0].strip() == "page"] == ["optimal for this fusion"]
+    alone = replace(proved, cover_bound=None)
+    assert compare_view(instance, [alone]).rows[0][-1] == "optimal"
